@@ -45,7 +45,7 @@ export class BucketTable {
   private readonly readings: KeyReadings;
   /** The first record in the chain of each key of the group. */
   private readonly likely: number[] = [];
-  /** What was touched, so that the compiler does not leave the loads out. */
+  /** The words that were read ahead: the compiler would leave out loads that nobody keeps. */
   private readonly touched = new Int32Array(1);
   /** Changes whenever records get other ids, so that records found before count no longer. */
   private moves = 0;
@@ -83,8 +83,8 @@ export class BucketTable {
   }
 
   /**
-   * The next calls are about these keys, in this order. What they will touch of the memory is read at once here: the processor then waits for many
-   * places of a large table at a time, not for one after the other. Without it, calls only cost more.
+   * The next calls are about these keys, in this order. Their words of the index and the records are read at once here: the processor then waits for
+   * many places of a large table at a time, not for one after the other. Without it, calls only cost more.
    */
   beginGroup(takes: readonly { readonly bucketKey: string }[]): void {
     this.readings.begin(takes);

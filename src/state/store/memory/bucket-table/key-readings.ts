@@ -26,7 +26,7 @@ export interface KeyReadingsOptions {
 }
 
 export class KeyReadings {
-  /** Those of the group: the first `count`. */
+  /** The first `count` are the keys of the group. */
   readonly readings: readonly KeyReading[] = Array.from({ length: KEYS_MAX }, newReading);
   count = 0;
   private readonly hash: WordsHash;
