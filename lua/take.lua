@@ -85,8 +85,8 @@ if args[1] == '0' then
   return load_general_path().take_general_groups(now_us)
 end
 
--- By place in KEYS: the stored values of the buckets; and of those that are to be written, the new value (a number: of a fixed window) and the time until the
--- bucket is full (0: its TTL stands, since the stored value is of the same window).
+-- By place in KEYS: the stored values of the buckets; and of those that are to be written, the new value and the time until the bucket
+-- is full. 0: the stored value is of the same window, so its TTL stands, and the new value is a number.
 local values, new_values, full_after_us = read_values(keys), { nil, nil, nil, nil }, { nil, nil, nil, nil }
 -- By key: the last place at which the bucket was charged, for the groups that follow. Nil: the command has one group.
 local latest, has_repeats = nil, false
@@ -150,6 +150,10 @@ while first_place <= key_count do
       if is_in_course and earlier then
         -- The group before may have begun the window.
         is_in_course = full_after_us[earlier] == 0
+      end
+      if hits < 0 and not is_in_course then
+        -- Redis would print a number as one that may be a fraction, which takes three times as long.
+        new_value = string.format('%d', new_value)
       end
       new_values[place], full_after_us[place] = new_value, is_in_course and 0 or reset_after_us
       if latest then

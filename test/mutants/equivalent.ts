@@ -97,6 +97,10 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
     'what groups leave is only looked for where there are several of them: otherwise it costs time alone',
   'take.lua main: if not latest and (group_count > 1 or at <= #args) then | <= -> <':
     'what groups leave is only looked for where there are several of them: otherwise it costs time alone',
+  "take.lua main: new_value = string.format('%d', new_value) | statement dropped": DIGITS,
+  'take.lua main: if hits < 0 and not is_in_course then | < -> <=': NO_PLAIN_CHECK,
+  'take.lua main: if hits < 0 and not is_in_course then | 0 -> 1': NO_PLAIN_CHECK,
+  'take.lua main: if hits < 0 and not is_in_course then | 0 -> (-1)': DIGITS,
   'take.lua main: if hits > 0 then | > -> >=': NO_PLAIN_CHECK,
   'take.lua main: while take_at <= takes_end do | <= -> <': LAST_TAKE,
   'take.lua main: if hits > 0 then | 0 -> (-1)': NO_PLAIN_CHECK,
