@@ -19,7 +19,7 @@ const WINDOW_US = 10_000_000;
 /** Nothing is on its way if nothing was sent for so many turns. */
 const QUIET_TURNS = 5;
 /** As far as leases allow for. */
-const DRIFT = 1 / 1_000;
+const DRIFT = 1 / 12;
 
 function limitOf(capacity: number): BucketLimit {
   return { algorithm: 'fixed_window', windowUs: WINDOW_US, requestsPerUnit: capacity, capacity };
@@ -71,6 +71,7 @@ class History {
     const hits = { charged: 0, used: 0, givenBack: 0, lost: 0 };
     const rate = 1 + ((this.random(1_001) - 500) / 500) * (DRIFT / 2);
     const store = new LeaseStore(this.connect(), {
+      lastKnown: { record: () => undefined },
       leases: 'auto',
       instances: () => INSTANCES,
       nowMs: () => ((this.nowUs - START_US) / 1_000) * rate,

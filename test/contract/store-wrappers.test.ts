@@ -58,7 +58,13 @@ describeStore('DenyCacheStore over BatchingStore over MemoryStore', () => {
 describeStore('LeaseStore over MemoryStore', () => {
   let nowUs = 0;
   const memory = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1000 });
-  const store = new LeaseStore(memory, { leases: 'auto', instances: () => 1, nowMs: () => nowUs / 1_000, onHits: () => undefined });
+  const store = new LeaseStore(memory, {
+    lastKnown: { record: () => undefined },
+    leases: 'auto',
+    instances: () => 1,
+    nowMs: () => nowUs / 1_000,
+    onHits: () => undefined,
+  });
   return Promise.resolve({
     store,
     setNow: (value) => {

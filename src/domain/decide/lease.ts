@@ -31,8 +31,8 @@ const PART_RENEWED = 1 / 4;
 /** Unused hits go back after a multiple of the time ahead. */
 const TIMES_AHEAD = 2;
 
-/** By how much Redis's clock may be faster than this process's: both are adjusted by at most 500 millionths. */
-const DRIFT = 1 / 1_000;
+/** By how much Redis's clock may be faster than this process's: chrony corrects a clock by at most a twelfth of the time (`maxslewrate`), other services by far less. */
+const DRIFT = 1 / 10;
 
 /** For the rounding of both clocks. */
 const MARGIN_MS = 1;
@@ -133,11 +133,14 @@ export class LeasedBucket {
     // Replies may overtake each other.
     if (known !== undefined && nowUs < known.nowUs && this.isInWindow(sentMs)) return 0;
     const ended = endUs === known?.endUs ? 0 : this.left;
+    // The groups of one command have one time, and their outcomes may arrive in another order: the least remainder is that of the last group.
+    const isOfOneCommand = endUs === known?.endUs && nowUs === known.nowUs;
     this.left -= ended;
     this.limit = limit;
     this.hasFailed = false;
     // The script ran after `sentMs`, so the clock of the store shows at most `nowUs` and the time since then.
-    this.known = { limit, remaining, nowUs, sentMs, endUs, untilMs: sentMs + endsAfterUs / US_PER_MS / (1 + DRIFT) - MARGIN_MS };
+    const left = isOfOneCommand ? Math.min(remaining, known.remaining) : remaining;
+    this.known = { limit, remaining: left, nowUs, sentMs, endUs, untilMs: sentMs + endsAfterUs / US_PER_MS / (1 + DRIFT) - MARGIN_MS };
     return ended;
   }
 

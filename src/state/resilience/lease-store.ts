@@ -13,6 +13,7 @@ import { LeasedBucket, mayBeLeased, type EndedLease, type StoreReport } from '..
 import type { Leases } from '../../domain/rule/limit';
 import type { AdjustOutcome, GroupOutcome, Store, TakeOptions } from '../store/port/store';
 import { StoreError, storeErrorOf } from '../store/port/store-error';
+import type { UsageSnapshot } from './usage-snapshot';
 
 /** Charged hits are used, given back, lost to denial, or still in a lease. */
 export type LeaseEvent = 'charged' | 'used' | 'givenBack' | 'lost';
@@ -25,6 +26,8 @@ export interface LeaseStoreOptions {
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
   readonly onHits: (event: LeaseEvent, hits: number) => void;
+  /** Learns what the store says of buckets whose requests it no longer sees. */
+  readonly lastKnown: Pick<UsageSnapshot, 'record'>;
 }
 
 /** Most buckets that are watched; while there are more, new ones are left to the store. */
@@ -207,13 +210,17 @@ export class LeaseStore implements Store {
     const nowMs = this.options.nowMs();
     for (const place of group.takes.keys()) {
       const each = watched.find((one) => one.place === place);
-      const verdict = each?.windowEndUs === undefined ? own.next().value : each.bucket.show(nowMs).verdict;
-      if (verdict === undefined) return invalidReply();
+      const isLeased = each?.windowEndUs !== undefined;
+      const verdict = isLeased ? each.bucket.show(nowMs).verdict : own.next().value;
+      const take = group.takes[place];
+      if (verdict === undefined || take === undefined) return invalidReply();
       verdicts.push(verdict);
+      if (leased.length > 0 && !isLeased && outcome.cached !== true) this.options.lastKnown.record(take.bucketKey, take.limit, verdict);
       if (each === undefined || each.windowEndUs !== undefined || outcome.cached === true) continue;
       this.learn(each.bucket, { limit: each.take.limit, remaining: verdict.remaining, nowUs: outcome.nowUs, sentMs });
     }
-    return leased.length === 0 ? outcome : { ...outcome, verdicts };
+    // The remainder of a leased take counts its lease, so it is not what the store has.
+    return leased.length === 0 ? outcome : { ...outcome, verdicts, leased: true };
   }
 
   private learn(bucket: LeasedBucket, report: StoreReport): void {
@@ -268,6 +275,7 @@ export class LeaseStore implements Store {
     if (outcome.cached === true) return;
     const report = { limit, remaining: verdict.remaining, nowUs: outcome.nowUs, sentMs };
     this.learn(bucket, report);
+    this.options.lastKnown.record(bucketKey, limit, verdict);
     if (outcome.overLimit) return;
     onHits('charged', hits);
     const isAdded = this.buckets.get(bucketKey) === bucket && bucket.add(hits, report);

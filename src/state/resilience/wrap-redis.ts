@@ -75,7 +75,7 @@ export function wrapRedis(
   const lastKnown = new UsageSnapshot({ nowMs, bucketsMax: lastKnownMax });
   const denyCache = new DenyCacheStore(redis, { nowMs, bucketsMax: denyCacheMax, lastKnown, onDenied });
   const { instances } = fallback;
-  const leases = new LeaseStore(denyCacheMax === 0 ? redis : denyCache, { ...leaseOptions, instances, nowMs });
+  const leases = new LeaseStore(denyCacheMax === 0 ? redis : denyCache, { ...leaseOptions, instances, nowMs, lastKnown });
   const store = new FallbackStore(leases, { ...fallback, lastKnown, nowMs, nowUs });
   return { store, denyCache, leases };
 }

@@ -415,6 +415,30 @@ describe('with a pipeline window', () => {
     expect(inner.commands).toEqual([['a'], ['b'], ['c', 'd']]);
   });
 
+  test('a call that has waited for commands under way does not also wait for others', async () => {
+    const store = openWindow();
+    for (const key of ['a', 'b']) await call(store, key);
+    await endWindow();
+    await occupy(store);
+    void ask(store, 'late', { timeoutMs: 4 * TIMEOUT_MS }).catch((error: unknown) => error);
+    clock.nowMs += 3 * TIMEOUT_MS;
+    inner.isHeld = false;
+    inner.answerOne();
+    await turn();
+    expect(inner.commands).toEqual([['late']]);
+  });
+
+  test('calls do not wait after a command that timed out', async () => {
+    const store = openWindow();
+    for (const key of ['a', 'b']) await call(store, key);
+    inner.failing = new StoreError('no answer', 'timeout');
+    await endWindow();
+    inner.failing = undefined;
+    inner.commands.length = 0;
+    await call(store, 'c');
+    expect(inner.commands).toEqual([['c']]);
+  });
+
   test('a caller that calls again only after its answer soon waits no longer', async () => {
     const store = openWindow();
     await call(store, 'a');
@@ -433,5 +457,9 @@ describe('with a pipeline window', () => {
     await Promise.all([expect(waiting).rejects.toMatchObject({ reason: 'connection', mayHaveRun: false }), store.close()]);
     expect(inner.commands).toEqual([['a']]);
     expect(jest.getTimerCount()).toBe(0);
+    void ask(store, 'c');
+    await turn();
+    await endWindow();
+    expect(inner.commands).toEqual([['a'], ['c']]);
   });
 });

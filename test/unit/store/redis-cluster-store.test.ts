@@ -322,6 +322,23 @@ test('after the loss of a node the others are asked for the slots, at a bounded 
   );
 });
 
+test('a look at the slots says whether they have other owners, or a node has connected', async () => {
+  const lookAgain = async () => {
+    const [asked, reported] = [node(A).slotsAsked + node(B).slotsAsked, states.length];
+    node(A).answers.push(new StoreError('no answer', 'timeout'));
+    await ask(LOW).catch((error: unknown) => error);
+    await until(() => node(A).slotsAsked + node(B).slotsAsked > asked && states.length > reported);
+  };
+  await lookAgain();
+  await lookAgain();
+  expect(states.at(-1)).toEqual({ connected: true, isUnchanged: true });
+  table = slots(B, A);
+  await lookAgain();
+  expect(states.at(-1)).toEqual({ connected: true });
+  await lookAgain();
+  expect(states.at(-1)).toEqual({ connected: true, isUnchanged: true });
+});
+
 test('a node outside of the cluster, or without an answer, does not erase the known slots', async () => {
   node(A).slotsAnswer = () => [];
   node(B).slotsAnswer = () => new Promise(() => undefined);

@@ -46,7 +46,7 @@ export function openRedis(input: OpenRedisInput): OpenedRedis {
   const notify = watchConnection({ health, log, degraded, passed, where, tls: tls !== false });
   const onConnection = (state: ConnectionState): void => {
     notify(state);
-    if (state.connected) onConnected();
+    if (state.connected && state.isUnchanged !== true) onConnected();
   };
   if ('seeds' in place) return openCluster({ ...input, connection, place, onConnection });
   return new OpenedServer({ ...input, connection: { ...connection, place }, onConnection, isClusterNode: false });

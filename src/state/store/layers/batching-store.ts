@@ -130,6 +130,8 @@ export class BatchingStore implements Store {
   close(): Promise<void> {
     for (const lane of this.lanes.values()) {
       clearTimeout(lane.wait?.timer);
+      lane.wait = undefined;
+      lane.isScheduled = false;
       for (const call of lane.waiting.splice(0))
         this.fail(call, new StoreError('Redis is not connected', 'connection', { mayHaveRun: false }));
     }
@@ -184,7 +186,9 @@ export class BatchingStore implements Store {
 
   private sendOrWait(lane: Lane): void {
     const groups = groupsIn(lane.waiting);
-    const waitMs = lane.window === undefined || lane.waiting.some((call) => this.isUrgent(call)) ? 0 : lane.window.waitMs(groups);
+    // A stalled lane gives up calls that have waited as long as a command may take.
+    const isHurried = lane.isStalled || lane.waiting.some((call) => this.isUrgent(call));
+    const waitMs = lane.window === undefined || isHurried ? 0 : lane.window.waitMs(groups);
     if (waitMs === 0) {
       this.sendWaiting(lane);
       return;
@@ -203,9 +207,10 @@ export class BatchingStore implements Store {
     this.sendWaiting(lane);
   }
 
-  /** Whether the call has less time than a command and a wait may take. */
-  private isUrgent({ timeoutMs }: Call): boolean {
-    return timeoutMs < this.options.timeoutMs + (this.options.pipeline?.windowMs ?? 0);
+  /** Whether the call has less time left than a wait and a command may take. */
+  private isUrgent({ arrivedMs, timeoutMs }: Call): boolean {
+    const leftMs = arrivedMs + timeoutMs - this.options.nowMs();
+    return leftMs < this.options.timeoutMs + (this.options.pipeline?.windowMs ?? 0);
   }
 
   private sendWaiting(lane: Lane): void {

@@ -56,6 +56,8 @@ export interface ConnectionState {
   readonly address?: string;
   /** Why the connection was lost. */
   readonly cause?: string;
+  /** A cluster says again that it is connected, to the same owners of its slots. */
+  readonly isUnchanged?: boolean;
 }
 
 /** Number of checks within the silence limit. */

@@ -89,6 +89,8 @@ export class ClusterNodes {
   private requested = 0;
   private turn = 0;
   private cause: string | undefined;
+  /** Whether a node has connected, or a slot has another owner, since the last report: what is remembered of buckets may be obsolete. */
+  private hasChanged = true;
   private timer: NodeJS.Timeout | undefined;
   private readonly regularly: NodeJS.Timeout;
   private onWhole: (() => void) | undefined;
@@ -121,7 +123,10 @@ export class ClusterNodes {
     const node = this.nodeAt({ host: knownHost(redirect.host, from.address.host), port: redirect.port });
     if (redirect.kind === 'moved') {
       this.lookUp();
-      if (node !== undefined) this.owners[slot] = node;
+      if (node !== undefined && node !== this.owners[slot]) {
+        this.owners[slot] = node;
+        this.hasChanged = true;
+      }
     }
     return node;
   }
@@ -174,6 +179,7 @@ export class ClusterNodes {
 
   private update(node: KnownNode, { connected, cause }: ConnectionState): void {
     node.connected = connected;
+    this.hasChanged ||= connected;
     node.isDoubted = !connected;
     node.cause = cause;
     // A new node may know more than others; the slots of a lost one may have moved.
@@ -220,6 +226,7 @@ export class ClusterNodes {
   private learn(ranges: readonly SlotRange[]): void {
     if (this.isClosed) return;
     const owning = new Set<KnownNode>();
+    const before = [...this.owners];
     this.owners.fill(undefined);
     for (const { first, last, primary } of ranges) {
       const node = this.nodeAt(primary);
@@ -228,6 +235,7 @@ export class ClusterNodes {
       this.owners.fill(node, first, last + 1);
     }
     this.owning = owning;
+    this.hasChanged ||= before.some((node, slot) => node !== this.owners[slot]);
     for (const known of this.nodes.values()) known.setInUse(owning.has(known));
   }
 
@@ -250,7 +258,8 @@ export class ClusterNodes {
     }
     if (this.owning.size === 0 || [...this.owning].some((node) => !node.connected)) return;
     this.onWhole?.();
-    this.options.onConnection({ connected: true });
+    this.options.onConnection({ connected: true, ...(!this.hasChanged && { isUnchanged: true }) });
+    this.hasChanged = false;
   }
 
   /** Undefined also before any failure, while a node is still being connected or asked. */
