@@ -7,14 +7,14 @@ const TICK_US = 10_000;
 
 /** User and system time of all its threads that run now, in microseconds. */
 export function processorTimeUs(pid: number): number {
-  const exact = sumOfThreads(pid, 'ran');
+  const exact = sumOfThreads(pid);
   // Without the scheduler's own count: in ticks of 10 ms.
   return exact > 0 ? exact : parseStatUs(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
 
-/** How long its threads that run now were ready to run and waited for a core, in microseconds; 0 where the scheduler does not say. */
+/** How long its main thread was ready to run and waited for a core, in microseconds; 0 where the scheduler does not say. Its other threads wait for the main one. */
 export function waitedForCoreUs(pid: number): number {
-  return sumOfThreads(pid, 'waited');
+  return readSchedstatUs(`/proc/${pid}/task/${pid}/schedstat`, 'waited');
 }
 
 /** User and system time of all its threads, those that ended included, in microseconds: exact to 10 ms. */
@@ -33,16 +33,16 @@ export function peakResidentBytes(pid: number): number {
 }
 
 /** By the scheduler, which counts nanoseconds; 0 where it does not say. */
-function sumOfThreads(pid: number, field: keyof typeof SCHEDSTAT_FIELDS): number {
+function sumOfThreads(pid: number): number {
   const folder = `/proc/${pid}/task`;
-  return readdirSync(folder).reduce((sum, thread) => sum + readSchedstatUs(`${folder}/${thread}/schedstat`, SCHEDSTAT_FIELDS[field]), 0);
+  return readdirSync(folder).reduce((sum, thread) => sum + readSchedstatUs(`${folder}/${thread}/schedstat`, 'ran'), 0);
 }
 
 const SCHEDSTAT_FIELDS = { ran: 0, waited: 1 } as const;
 
-function readSchedstatUs(file: string, field: number): number {
+function readSchedstatUs(file: string, field: keyof typeof SCHEDSTAT_FIELDS): number {
   try {
-    return Number(readFileSync(file, 'utf8').split(' ')[field]) / 1000;
+    return Number(readFileSync(file, 'utf8').split(' ')[SCHEDSTAT_FIELDS[field]]) / 1000;
   } catch {
     // The thread has ended since, or the kernel keeps no such count.
     return 0;
