@@ -140,14 +140,14 @@ function closedSection({ rows, rounds }: DecisionsResult): string {
     .map((row) => {
       const all = roundsOf(row, rounds);
       return [
-        titleOf(row, all),
+        TITLES[row.contender],
         WORKLOADS[row.workload].title,
         shapeOf(row),
         spread(spreadOf(all.map(({ serverUs }) => serverUs)), threeDigits),
         ratioToBase(row, rounds),
         whole(median(all, ({ perSecond }) => perSecond)),
         `${whole(median(all, ({ busy }) => busy) * 100)} %`,
-        optional(all, ({ waited }) => waited, percent),
+        waitedOf(all),
         optional(all, ({ latencyMs }) => latencyMs?.p50, threeDigits),
         optional(all, ({ latencyMs }) => latencyMs?.p99, threeDigits),
         optional(all, ({ redisUs }) => redisUs, threeDigits),
@@ -187,7 +187,7 @@ ${table(header, lines)}
   excluded); of \`RedisStore\`, the process that calls it. **to grpc-js**: its ratio to ${CONTENDERS[BASE]}, at the same streams.
 - **per second**: decisions; **busy**: processor time of the server per second, 100 % is one core. Below 100 % the limit was the other
   core, which the generator and Redis share. **waited**: the part of the time in which the server could run and had no core.
-  ${SPOILED_NOTE} **p50, p99**: from sending a call to its answer, of each eighth call.
+  **†**: that was more than ${percent(SPOILED_BY_WAITS)} in some rounds, which other processes spoiled. **p50, p99**: from sending a call to its answer, of each eighth call.
 - **Redis CPU µs** and **Redis calls**, per decision: processor time of the Redis process, and commands sent to it (\`INFO commandstats\`);
   commands inside a script are not sent.
 - **over-grant**: hits admitted beyond those allowed, in the worst round. Keys that are not used up: each admitted hit must have been charged to
@@ -195,11 +195,9 @@ ${table(header, lines)}
 - **without Redis**: decisions made by a failure mode; **failed**: calls answered with an error, or not at all; both summed over all rounds.`;
 }
 
-const SPOILED_NOTE = `A **†** marks rows that waited for more than ${percent(SPOILED_BY_WAITS)} of the time in some rounds: other processes spoiled those.`;
-
-function titleOf({ contender }: Row, all: readonly RowFigures[]): string {
+function waitedOf(all: readonly RowFigures[]): string {
   const spoiled = all.filter(({ waited = 0 }) => waited > SPOILED_BY_WAITS).length;
-  return spoiled === 0 ? TITLES[contender] : `${TITLES[contender]} † (${spoiled} of ${all.length} rounds)`;
+  return optional(all, ({ waited }) => waited, percent) + (spoiled === 0 ? '' : ` † (${spoiled} of ${all.length} rounds)`);
 }
 
 function shapeOf({ load }: Row): string {
@@ -222,7 +220,7 @@ function openSection({ rows, rounds }: DecisionsResult): string {
         return own === undefined || beside === undefined || row.contender === CONTROL ? [] : [own - beside];
       });
       return [
-        titleOf(row, all),
+        TITLES[row.contender],
         row.load.kind === 'open' && row.load.rate === 'half' ? `${whole(rate)} (half)` : whole(rate),
         times('p50'),
         times('p99'),
@@ -247,7 +245,7 @@ ${table(['server', 'calls a second', 'p50 ms', 'p99 ms', 'p99.9 ms', 'p99 from s
 
 - **half**: half of the decisions per second of the same server at ${CONNECTIONS} x 64 in the first round.
 - **p99 from sending**: without the lateness of the generator. **above the control**: that less the same of ${CONTENDERS[CONTROL]}, at the same
-  rate in the same round: what the machine and the transport cost is left out. ${SPOILED_NOTE}
+  rate in the same round: what the machine and the transport cost is left out.
 - **sent late**: from when a call was due until it was sent: this part of the latency is the generator's.
   **kept up**: that is below ${LATE_MS} ms, and ${whole(ANSWERED_SHARE * 100)} % of the calls were answered in the time.`;
 }

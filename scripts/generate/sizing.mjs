@@ -37,7 +37,7 @@ const cores = (cores) => cores.toFixed(2);
 function renderFigures(results) {
   const rates = RATES.map((perSecond) => ({ perSecond, ...costAt(results, perSecond) }));
   const full = Object.entries(REQUESTS).map(([descriptors, request]) => ({ descriptors, ...costOf(results, request) }));
-  const bucketBytes = numberOf(rowOf(tableBelow(results, '### The memory of a bucket'), ['Redis', '100,000'])[2]);
+  const bucketBytes = numberOf(rowOf(tableBelow(results, '### The memory of a bucket'), ['Redis'])[2]);
   return [
     'Requests with one descriptor at a fixed rate, on one instance:',
     '',
@@ -93,7 +93,7 @@ function exampleOf({ rates, full, bucketBytes }) {
  */
 function costAt(results, perSecond) {
   const row = rowOf(tableBelow(results, '### Latency at a fixed rate'), [SERVER, count(perSecond)]);
-  return { p99: numberOf(row[3]), weir: numberOf(row[5]), redis: numberOf(row[6]) };
+  return { p99: numberOf(row[3]), weir: numberOf(row[7]), redis: numberOf(row[8]) };
 }
 
 /**
@@ -102,7 +102,7 @@ function costAt(results, perSecond) {
  */
 function costOf(results, request) {
   const row = rowOf(tableBelow(results, '### The cost of a decision'), [SERVER, request, FULL_LOAD]);
-  return { weir: numberOf(row[3]), perSecond: numberOf(row[5]), redis: numberOf(row[9]), mebibytes: numberOf(row[11]) };
+  return { weir: numberOf(row[3]), perSecond: numberOf(row[5]), redis: numberOf(row[10]), mebibytes: numberOf(row[12]) };
 }
 
 /**

@@ -758,10 +758,10 @@ export const SETTINGS_TABLE = {
   redisPipelineWindowMs: row({
     ...store,
     name: 'REDIS_PIPELINE_WINDOW',
-    type: duration({ min: '0s', max: '100ms' }),
-    default: '0s',
+    type: duration({ min: '0', max: '100ms' }),
+    default: '0',
     meaning:
-      'Longest wait of a call for others that then share its Redis command, rounded to milliseconds. Calls wait only while that gains company. 0s: calls that arrive together share a command, and none waits.',
+      'Longest wait of a call for others that then share its Redis command, rounded to milliseconds. Calls wait only while that gains company. 0: calls that arrive together share a command, and none waits.',
   }),
   redisPipelineLimit: row({
     ...store,
@@ -773,8 +773,8 @@ export const SETTINGS_TABLE = {
   redisPersecondPipelineWindowMs: row({
     ...store,
     name: 'REDIS_PERSECOND_PIPELINE_WINDOW',
-    type: duration({ min: '0s', max: '100ms' }),
-    default: '0s',
+    type: duration({ min: '0', max: '100ms' }),
+    default: '0',
     meaning: 'REDIS_PIPELINE_WINDOW of the Redis for limits of one second.',
   }),
   redisPersecondPipelineLimit: row({
