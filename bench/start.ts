@@ -1,7 +1,7 @@
 /** What a start costs until the first answer: processor time, modules and memory, beside Node that serves nothing. */
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { SHOULD_RATE_LIMIT_PATH } from '../src/server/transport/http2/connection/request-head';
 import { loadProto } from '../src/server/transport/messages/proto';
@@ -9,6 +9,9 @@ import { WarmUpCaller } from '../src/server/warm-up/warm-up-caller';
 import { writeConfig, writeText } from '../test/support/config/temp-config';
 import { startWeir } from '../test/support/processes/weir-process';
 import { startRedis } from '../test/support/redis/redis-server';
+import { table } from './support/markdown';
+import { processorTimeUs, residentBytes } from './support/process-usage';
+import { spreadOf } from './support/statistics';
 
 interface Start {
   readonly cpuMs: number;
@@ -17,6 +20,7 @@ interface Start {
 }
 
 const ROUNDS = process.argv.includes('--short') ? 3 : 9;
+const MIB = 2 ** 20;
 const PRELOAD = path.resolve('test/support/processes/loaded-modules.cjs');
 const ONE_RULE = writeConfig('domain: start\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 3 } }]\n');
 const FIRST_CALL = {
@@ -43,23 +47,11 @@ async function startServer(env: Readonly<Record<string, string>>): Promise<Start
   });
   const caller = new WarmUpCaller(weir.grpcPort);
   await caller.call([FIRST_CALL]);
-  const cpuMs = cpuMsOf(weir.pid);
-  const rssMib = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${weir.pid}/status`, 'utf8'))?.[1]) / 1024;
+  const cpuMs = processorTimeUs(weir.pid) / 1_000;
+  const rssMib = residentBytes(weir.pid) / MIB;
   caller.close();
   await weir.stop();
   return { cpuMs, rssMib, modules: (JSON.parse(readFileSync(list, 'utf8')) as string[]).length };
-}
-
-/** Processor time of all threads of a process. */
-function cpuMsOf(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const ns = threads.map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]));
-  return ns.reduce((sum, each) => sum + each, 0) / 1e6;
-}
-
-function leastAndMedian(values: readonly number[]): string {
-  const sorted = values.toSorted((a, b) => a - b);
-  return `${sorted[0]!.toFixed(0)} | ${sorted[Math.floor(sorted.length / 2)]!.toFixed(0)}`;
 }
 
 async function main(): Promise<void> {
@@ -81,11 +73,12 @@ async function main(): Promise<void> {
   for (let left = ROUNDS; left > 0; left -= 1) for (const { start, starts } of rows) starts.push(await start());
   await redis.stop();
   console.log(`Node ${process.versions.node}, ${ROUNDS} starts each, in turn`);
-  console.log('| process | CPU ms, least | median | RSS MiB | modules |\n|---|---|---|---|---|');
-  for (const { name, starts } of rows) {
-    const [, rssMib] = leastAndMedian(starts.map((each) => each.rssMib)).split(' | ');
-    console.log(`| ${name} | ${leastAndMedian(starts.map((each) => each.cpuMs))} | ${rssMib} | ${starts[0]!.modules} |`);
-  }
+  const lines = rows.map(({ name, starts }) => {
+    const cpuMs = spreadOf(starts.map((each) => each.cpuMs));
+    const rssMib = spreadOf(starts.map((each) => each.rssMib));
+    return [name, cpuMs.min.toFixed(0), cpuMs.median.toFixed(0), rssMib.median.toFixed(0), String(starts[0]?.modules)];
+  });
+  console.log(table(['process', 'CPU ms, least', 'median', 'RSS MiB', 'modules'], lines));
 }
 
 void main();
