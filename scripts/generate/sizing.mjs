@@ -92,8 +92,9 @@ function exampleOf({ rates, full, bucketBytes }) {
  * @param {number} perSecond
  */
 function costAt(results, perSecond) {
-  const row = rowOf(tableBelow(results, '### Latency at a fixed rate'), [SERVER, count(perSecond)]);
-  return { p99: numberOf(row[3]), weir: numberOf(row[7]), redis: numberOf(row[8]) };
+  const rates = tableBelow(results, '### Latency at a fixed rate');
+  const of = figuresOf(rates, rowOf(rates, [SERVER, count(perSecond)]));
+  return { p99: of('p99 ms'), weir: of('CPU µs'), redis: of('Redis CPU µs') };
 }
 
 /**
@@ -101,8 +102,19 @@ function costAt(results, perSecond) {
  * @param {string} request
  */
 function costOf(results, request) {
-  const row = rowOf(tableBelow(results, '### The cost of a decision'), [SERVER, request, FULL_LOAD]);
-  return { weir: numberOf(row[3]), perSecond: numberOf(row[5]), redis: numberOf(row[10]), mebibytes: numberOf(row[12]) };
+  const costs = tableBelow(results, '### The cost of a decision');
+  const of = figuresOf(costs, rowOf(costs, [SERVER, request, FULL_LOAD]));
+  return { weir: of('CPU µs'), perSecond: of('per second'), redis: of('Redis CPU µs'), mebibytes: of('RSS MiB') };
+}
+
+/**
+ * The number in the column of that name.
+ *
+ * @param {import('./results-tables.mjs').Table} table
+ * @param {readonly string[]} row
+ */
+function figuresOf({ header }, row) {
+  return (/** @type {string} */ column) => numberOf(row[header.indexOf(column)]);
 }
 
 /**
