@@ -16,7 +16,7 @@ const STEPS = 1_500;
 const INSTANCES = 3;
 const START_US = 1_800_000_000_000_000;
 const WINDOW_US = 10_000_000;
-/** Nothing is on its way if nothing was sent for so many turns. */
+/** Nothing is on its way if nothing was sent for this number of turns. */
 const QUIET_TURNS = 5;
 /** As far as leases allow for. */
 const DRIFT = 1 / 12;

@@ -42,7 +42,7 @@ function open({ leases = 'auto', instances = 1, usOfMs = 1_000 }: OpenOptions = 
   });
   const ask = async (group: Group) => decided((await store.take([group]))[0]);
   const one = (parts: Partial<Take> = {}) => ask(groupOf([take('a', parts)]));
-  /** Asks for one hit each so many milliseconds; resolves to the requests admitted without the store. */
+  /** Asks for one hit every `everyMs`; resolves to the number of requests admitted without the store. */
   const run = async ({ count, everyMs = 100, parts = {} }: RunInput) => {
     let leased = 0;
     for (let i = 0; i < count; i += 1) {

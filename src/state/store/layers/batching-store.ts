@@ -185,10 +185,7 @@ export class BatchingStore implements Store {
   }
 
   private sendOrWait(lane: Lane): void {
-    const groups = groupsIn(lane.waiting);
-    // A stalled lane gives up calls that have waited as long as a command may take.
-    const isHurried = lane.isStalled || lane.waiting.some((call) => this.isUrgent(call));
-    const waitMs = lane.window === undefined || isHurried ? 0 : lane.window.waitMs(groups);
+    const waitMs = this.waitMsOf(lane);
     if (waitMs === 0) {
       this.sendWaiting(lane);
       return;
@@ -196,7 +193,14 @@ export class BatchingStore implements Store {
     const timer = readTimeout(waitMs, () => {
       this.endWait(lane);
     });
-    lane.wait = { timer, groups };
+    lane.wait = { timer, groups: groupsIn(lane.waiting) };
+  }
+
+  /** How long the calls of a lane wait for others; 0: they are sent now. */
+  private waitMsOf({ window, waiting, isStalled }: Lane): number {
+    // A stalled lane gives up calls that have waited as long as a command may take.
+    if (window === undefined || isStalled || waiting.some((call) => this.isUrgent(call))) return 0;
+    return window.waitMs(groupsIn(waiting));
   }
 
   private endWait(lane: Lane): void {
