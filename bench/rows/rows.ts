@@ -226,6 +226,8 @@ const FULL: readonly Row[] = [
   ...open('constant_lean', [2_000, 10_000]),
   ...open('embedded', ['half']),
   ...open('redis', ['half']),
+  ...closed('redis_window', 'many', [[4, 1]]),
+  ...open('redis_window', [2_000, 10_000]),
   ...open('redis_grpc_js', [2_000]),
 ];
 
