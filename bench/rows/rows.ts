@@ -34,7 +34,7 @@ export interface Workload {
   readonly runsDry?: true;
 }
 
-const NEVER_USED_UP: WorkloadLimit = { requests: 100_000, unit: 'day', perSeconds: 86_400 };
+const NEVER_USED_UP: WorkloadLimit = { requests: 10_000, unit: 'day', perSeconds: 86_400 };
 
 /** The keys of `limits.yaml` in order; a request of n descriptors has the first n. */
 const ENTRY_KEYS = ['user', 'tenant', ...Array.from({ length: 18 }, (_, i) => `dimension_${String(i + 3).padStart(2, '0')}`)];
