@@ -61,6 +61,13 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
         return { usage: EXPLAIN_USAGE, run: explain };
       },
     },
+    test: {
+      purpose: 'runs tests of a configuration in virtual time, without a server',
+      load: async () => {
+        const { test, TEST_USAGE } = await import('./program/cli/test/test.js');
+        return { usage: TEST_USAGE, run: test };
+      },
+    },
     settings: {
       purpose: 'shows every setting with its value in this environment',
       load: async () => {

@@ -14,6 +14,8 @@ export interface CommandLine<Options extends OptionTable> {
   readonly options: Options;
   /** The argument that is not an option, as in `one FILE or DIR`; absent: the command takes none. */
   readonly operand?: string;
+  /** The command takes several of them. */
+  readonly takesSeveral?: true;
   /** Advice on an unexpected argument. Undefined: there is none. */
   readonly adviseOnOperand?: (argument: string) => string | undefined;
   /** Advice on an unknown option. `value` is the argument after it. */
@@ -34,7 +36,7 @@ export function readArgs<const Options extends OptionTable>(args: readonly strin
   const operands: string[] = [];
   for (const [index, token] of tokens.entries()) {
     if (token.kind === 'positional') {
-      const fault = line.operand === undefined || operands.length > 0 ? faultOfOperand(token.value, line) : undefined;
+      const fault = line.operand === undefined || (operands.length > 0 && line.takesSeveral !== true) ? faultOfOperand(token.value, line) : undefined;
       if (fault !== undefined) refuse(fault);
       operands.push(token.value);
     }

@@ -1,0 +1,111 @@
+/** Compares the answer to a request with what its test expects. */
+
+import { durationText } from './virtual-time';
+import { toByteString, toText } from '../../../domain/descriptor/byte-string';
+import { shownRemaining, toSecondsUp, type DescriptorStatus } from '../../../domain/decide/decision';
+import { denialsOf } from '../../../domain/respond/decided/denials';
+import { retryAfterS, waitUsOf } from '../../../domain/respond/decided/wait';
+import type { Match } from '../../../domain/rule/match';
+import type { Limit } from '../../../domain/rule/limit';
+import { US_PER_S } from '../../../lib/time-units';
+import type { VirtualDecision } from '../../offline/virtual-service';
+import type { Expectation, StatusExpectation } from './test-file';
+
+/** A field that does not agree. */
+export interface Difference {
+  readonly field: string;
+  readonly expected: string;
+  readonly actual: string;
+}
+
+interface Shown {
+  readonly domain: string;
+  readonly status: DescriptorStatus;
+  readonly match: Match;
+}
+
+/** The differences of one answer; empty if it is as expected. Counts of repetitions are compared by the caller. */
+export function compare({ decision, decided }: VirtualDecision, expect: Expectation): readonly Difference[] {
+  const shown = decision.statuses.map((status, index): Shown => {
+    const match = decided.matched.matches[index];
+    if (match === undefined) throw new Error('a descriptor without a match');
+    return { domain: toText(decided.request.domain), status, match };
+  });
+  const differences = expect.code === undefined ? [] : differ('code', expect.code, decision.overallCode);
+  const binding = bindingOf(shown);
+  differences.push(...compareStatus(binding, { ...expect, code: undefined }, ''));
+  if (expect.retryAfterUs !== undefined) differences.push(...compareWait(expect.retryAfterUs, denialsOf({ ...decided, decision })));
+  for (const [name, value] of expect.headers ?? []) {
+    const header = decision.headers?.find((each) => each.name.toLowerCase() === name);
+    differences.push(...differ(`headers.${name}`, value ?? 'absent', header?.value ?? 'absent'));
+  }
+  if (expect.statuses !== undefined) {
+    differences.push(...differ('statuses', `${expect.statuses.length} statuses`, `${shown.length} statuses`));
+    for (const [index, status] of expect.statuses.entries())
+      differences.push(...compareStatus(shown[index], status, `statuses[${index}].`));
+  }
+  return differences;
+}
+
+/** The descriptor that denies and waits longest; else that with the least remaining; else the first. */
+function bindingOf(shown: readonly Shown[]): Shown | undefined {
+  const denying = shown.filter(({ status }) => status.denies);
+  if (denying.length > 0) return denying.reduce((longest, each) => (waitUs(each) > waitUs(longest) ? each : longest));
+  const limited = shown.filter(({ status }) => status.currentLimit !== undefined);
+  if (limited.length === 0) return shown[0];
+  return limited.reduce((least, each) => (each.status.limitRemaining < least.status.limitRemaining ? each : least));
+}
+
+function waitUs({ status: { neverFits, durationUntilResetUs = 0 } }: Shown): number {
+  return neverFits === true ? Infinity : durationUntilResetUs;
+}
+
+function compareStatus(shown: Shown | undefined, expect: StatusExpectation, path: string): Difference[] {
+  if (shown === undefined) return [];
+  const { domain, status, match } = shown;
+  const { currentLimit, durationUntilResetUs } = status;
+  const differences: Difference[] = [];
+  if (expect.code !== undefined) differences.push(...differ(`${path}code`, expect.code, status.code));
+  if (expect.remaining !== undefined)
+    differences.push(...differ(`${path}remaining`, String(expect.remaining), String(shownRemaining(status))));
+  if (expect.resetUs !== undefined) {
+    const actual = durationUntilResetUs === undefined ? 'none' : roundedAs(expect.resetUs, durationUntilResetUs);
+    differences.push(...differ(`${path}reset`, durationText(expect.resetUs), actual));
+  }
+  if (expect.rule !== undefined) differences.push(...differ(`${path}rule`, expect.rule, ruleOf(domain, match)));
+  if (expect.limit !== undefined && expect.limit !== currentLimit?.name)
+    differences.push(...differ(`${path}limit`, expect.limit, currentLimit === undefined ? 'none' : limitText(currentLimit)));
+  return differences;
+}
+
+/** Answers have whole seconds, rounded up; where the expectation is finer, so is the comparison. */
+function roundedAs(expectedUs: number, us: number): string {
+  return durationText(expectedUs % US_PER_S === 0 ? toSecondsUp(us) * US_PER_S : us);
+}
+
+function compareWait(expected: number | 'never', denials: ReturnType<typeof denialsOf>): Difference[] {
+  const us = denials.length === 0 ? undefined : (waitUsOf(denials) ?? 'never');
+  const actual =
+    us === undefined
+      ? 'none'
+      : us === 'never'
+        ? us
+        : expected === 'never' || expected % US_PER_S === 0
+          ? `${retryAfterS(us)}s`
+          : durationText(us);
+  return differ('retry_after', expected === 'never' ? expected : durationText(expected), actual);
+}
+
+function ruleOf(domain: string, { rule, path }: Match): string {
+  if (path.length === 0) return 'none';
+  return [domain, ...(rule === undefined ? path.map((key) => toText(toByteString(key))) : path)].join('.');
+}
+
+/** `100/minute` or `100/5minute`. */
+export function limitText({ requestsPerUnit, unit, unitMultiplier }: Limit): string {
+  return `${requestsPerUnit}/${unitMultiplier === 1 ? '' : unitMultiplier}${unit}`;
+}
+
+function differ(field: string, expected: string, actual: string): Difference[] {
+  return expected === actual ? [] : [{ field, expected, actual }];
+}

@@ -1,0 +1,63 @@
+/** A file of tests of a configuration, as read: requests in virtual time, each with the answer that is expected. */
+
+import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
+import type { Code } from '../../../domain/decide/decision';
+import type { ControlRecord } from '../../../state/control/control-record';
+
+export interface TestFile {
+  /** As given on the command line. */
+  readonly name: string;
+  /** Paths of the configuration, relative to the directory of this file. */
+  readonly configuration: readonly string[];
+  readonly records: readonly PlacedRecord[];
+  readonly tests: readonly Test[];
+}
+
+/** A record of control data. Without a domain it is of the only domain of the configuration. */
+export interface PlacedRecord {
+  readonly record: Omit<ControlRecord, 'domain'> & { readonly domain?: string };
+  readonly line: number;
+}
+
+/** Each begins at `startUs` with full buckets. */
+export interface Test {
+  readonly name: string;
+  readonly line: number;
+  readonly startUs: number;
+  readonly requests: readonly TestRequest[];
+}
+
+export interface TestRequest {
+  readonly line: number;
+  /** Of the first of its repetitions, in microseconds since 1970. */
+  readonly atUs: number;
+  readonly request: RateLimitRequest;
+  readonly times: number;
+  /** Between repetitions, in microseconds. */
+  readonly everyUs: number;
+  /** Of each repetition; absent: any answer will do. */
+  readonly expect: Expectation | undefined;
+}
+
+/** Every field that is present must agree. */
+export interface Expectation extends StatusExpectation {
+  readonly retryAfterUs?: number | 'never' | undefined;
+  /** Values by lower-case name; null: the header is absent. */
+  readonly headers?: ReadonlyMap<string, string | null> | undefined;
+  /** One for each descriptor. */
+  readonly statuses?: readonly StatusExpectation[] | undefined;
+  /** Of all repetitions. */
+  readonly admitted?: number | undefined;
+  readonly denied?: number | undefined;
+}
+
+/** Of one descriptor; in an expectation of a request, of the descriptor whose limit binds. */
+export interface StatusExpectation {
+  readonly code?: Code | undefined;
+  readonly remaining?: number | undefined;
+  readonly resetUs?: number | undefined;
+  /** `domain.path`, as `/rlconfig` and metrics name it. */
+  readonly rule?: string | undefined;
+  /** `100/minute`, `100/5minute`, or the name of the limit. */
+  readonly limit?: string | undefined;
+}
