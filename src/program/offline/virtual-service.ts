@@ -25,7 +25,7 @@ export interface VirtualServiceOptions {
   readonly bucketsMax: number;
 }
 
-/** The answer to a request, and how it came about. */
+/** The answer to a request, with the matches and verdicts behind it. */
 export interface VirtualDecision {
   readonly decision: Decision;
   readonly decided: DecidedRequest;
@@ -63,10 +63,10 @@ export class VirtualService {
   async ask(request: RateLimitRequest, atUs: number): Promise<VirtualDecision> {
     this.nowUs = atUs;
     this.control?.expire(atUs);
-    this.decided = undefined;
+    const before = this.decided;
     const [outcome] = await this.decide([request], {});
     if (outcome === undefined || outcome instanceof Error) throw outcome ?? new Error('a request without an outcome');
-    if (this.decided === undefined) throw new Error('a decision that was not recorded');
+    if (this.decided === undefined || this.decided === before) throw new Error('a decision that was not recorded');
     return { decision: outcome, decided: this.decided };
   }
 }

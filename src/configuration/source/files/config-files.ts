@@ -241,8 +241,9 @@ function identityOf({ dev, ino }: Stats): string {
   return `${dev} ${ino}`;
 }
 
+/** Files of tests stand beside the configuration, and are none. */
 function isYaml(name: string): boolean {
-  return name.endsWith('.yaml') || name.endsWith('.yml');
+  return /(?<!\.test)\.ya?ml$/.test(name);
 }
 
 /** `isNamed`: the operator named this file, so a pipe is acceptable. A pipe in a directory might never get a writer. */

@@ -21,14 +21,14 @@ import { formatExplanation } from '../explain/explanation-text';
 import { compare, type Difference } from './compare';
 import type { PlacedRecord, Test, TestFile, TestRequest } from './test-file';
 
-/** Of one test: more keys than a test of at most a few requests names. */
+/** Room of one test: more buckets than its requests name. */
 const BUCKETS_MAX = 1_000_000;
 
 export interface TestResult {
   readonly file: string;
   readonly name: string;
   readonly line: number;
-  /** Of requests, with their repetitions. */
+  /** Number of requests, with their repetitions. */
   readonly requests: number;
   /** Absent: the test passed. */
   readonly failure?: TestFailure;

@@ -29,13 +29,13 @@ export interface Test {
 
 export interface TestRequest {
   readonly line: number;
-  /** Of the first of its repetitions, in microseconds since 1970. */
+  /** Time of the first repetition, in microseconds since 1970. */
   readonly atUs: number;
   readonly request: RateLimitRequest;
   readonly times: number;
   /** Between repetitions, in microseconds. */
   readonly everyUs: number;
-  /** Of each repetition; absent: any answer will do. */
+  /** Holds for each repetition. Absent: any answer will do. */
   readonly expect: Expectation | undefined;
 }
 
@@ -46,12 +46,12 @@ export interface Expectation extends StatusExpectation {
   readonly headers?: ReadonlyMap<string, string | null> | undefined;
   /** One for each descriptor. */
   readonly statuses?: readonly StatusExpectation[] | undefined;
-  /** Of all repetitions. */
+  /** How many of all repetitions were admitted. */
   readonly admitted?: number | undefined;
   readonly denied?: number | undefined;
 }
 
-/** Of one descriptor; in an expectation of a request, of the descriptor whose limit binds. */
+/** The answer for one descriptor. In the expectation of a request: for the descriptor whose limit binds. */
 export interface StatusExpectation {
   readonly code?: Code | undefined;
   readonly remaining?: number | undefined;
