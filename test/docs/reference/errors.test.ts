@@ -8,11 +8,11 @@ const THROWN =
 const FAULT = 'internal error; see the log of the rate limit service';
 
 /**
- * What `weir check` and a start say of a configuration and of settings: they name their place, and what to do. The warnings of writes without
+ * What `weir check`, `weir test` and a start say of files and of settings: they name their place, and what to do. The warnings of writes without
  * effect are in the page of the admin API, by their codes.
  */
 const OF_CONFIGURATION =
-  /^configuration\/(?:settings|problems|yaml|compile|source(?!\/xds|\/rules-in-force))\/|^administration\/admin\/(?:effect\/|routes\/credit-route\.ts$)|^domain\/rule\/limit\.ts$/;
+  /^configuration\/(?:settings|problems|yaml|compile|source(?!\/xds|\/rules-in-force))\/|^administration\/admin\/(?:effect\/|routes\/credit-route\.ts$)|^domain\/rule\/limit\.ts$|^program\/cli\/test\//;
 
 /** Messages as the code writes them, with `…` for what is put in. */
 function messagesOfCode(): string[] {

@@ -49,7 +49,7 @@ beforeAll(async () => {
   redis = await startRedis();
   weir = await startWeir({
     config: writeConfig(CONFIG),
-    env: { BACKEND_TYPE: 'redis', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '10s' },
+    env: { BACKEND_TYPE: 'redis', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' },
   });
   const client = createClient({ address: `127.0.0.1:${weir.grpcPort}`, timeoutMs: 10_000 });
   await client.ready();

@@ -178,7 +178,7 @@ test('the tests of the example pass, and reach each of its rules', async () => {
   expect({ count: tests.length, untested }).toEqual({ count: 7, untested: [] });
 });
 
-test('a directory of configurations may hold files of tests, which are no configuration', async () => {
+test('a directory of configurations may hold files of tests, and loads none of them', async () => {
   const folder = folderOf({ 'payments.yaml': PAYMENTS, 'payments.test.yaml': 'configuration: payments.yaml\ntests: []\n' });
   const { options } = await readConfiguration({ path: folder, env: {}, mergesDomains: false });
   expect(options.files.map((file) => path.basename(file.name))).toEqual(['payments.yaml']);
