@@ -68,6 +68,13 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
         return { usage: TEST_USAGE, run: test };
       },
     },
+    diff: {
+      purpose: 'compares two configurations by meaning: looser, stricter, which buckets start empty',
+      load: async () => {
+        const { diff, DIFF_USAGE } = await import('./program/cli/diff/diff.js');
+        return { usage: DIFF_USAGE, run: diff };
+      },
+    },
     settings: {
       purpose: 'shows every setting with its value in this environment',
       load: async () => {

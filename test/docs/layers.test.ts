@@ -29,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'configuration/settings': ['domain'],
   'configuration/compile': ['configuration/problems', 'configuration/yaml', 'domain'],
   'configuration/source': ['configuration/compile', 'configuration/problems', 'configuration/settings', 'configuration/yaml', 'domain'],
+  'configuration/diff': ['domain'],
   'configuration/explain': ['configuration/compile', 'domain'],
   'should-rate-limit': ['domain', 'state/request', 'state/store'],
   'server/observability': ['domain', 'should-rate-limit', 'state/request', 'state/resilience', 'state/store', 'state/top'],

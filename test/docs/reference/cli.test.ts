@@ -13,6 +13,7 @@ import { REFERENCE_CONFIG_CHECK_FLAGS } from '../../../src/program/cli/reference
 import { SERVE_USAGE } from '../../../src/program/cli/serve';
 import { SCHEMA_USAGE } from '../../../src/program/cli/show-schema';
 import { SETTINGS_OPTIONS, SETTINGS_USAGE } from '../../../src/program/cli/show-settings';
+import { DIFF_OPTIONS, DIFF_USAGE } from '../../../src/program/cli/diff/diff';
 import { TEST_OPTIONS, TEST_USAGE } from '../../../src/program/cli/test/test';
 import { WARNING_RULES } from '../../../src/configuration/problems/warning-rules';
 import { loadControlCommand } from '../../support/admin/control-command';
@@ -49,6 +50,7 @@ const COMMANDS = [
   { command: 'check', options: Object.keys(CHECK_OPTIONS), usage: CHECK_USAGE },
   { command: 'explain', options: Object.keys(EXPLAIN_OPTIONS), usage: EXPLAIN_USAGE },
   { command: 'test', options: Object.keys(TEST_OPTIONS), usage: TEST_USAGE },
+  { command: 'diff', options: Object.keys(DIFF_OPTIONS), usage: DIFF_USAGE },
   { command: 'settings', options: Object.keys(SETTINGS_OPTIONS), usage: SETTINGS_USAGE },
   { command: 'schema', options: [], usage: SCHEMA_USAGE },
   { command: 'ask', options: Object.keys(ASK_OPTIONS), usage: ASK_USAGE },
