@@ -75,6 +75,13 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
         return { usage: DIFF_USAGE, run: diff };
       },
     },
+    simulate: {
+      purpose: 'shows what a limit does to arrivals, in virtual time and without a server',
+      load: async () => {
+        const { simulate, SIMULATE_USAGE } = await import('./program/cli/simulate/simulate.js');
+        return { usage: SIMULATE_USAGE, run: simulate };
+      },
+    },
     settings: {
       purpose: 'shows every setting with its value in this environment',
       load: async () => {

@@ -29,8 +29,8 @@ export function readOverrides(tokens: readonly Token[]): ReadonlyMap<number, Lim
   return overrides;
 }
 
-/** Requests per unit, or per several units. */
-function readOverride(text: string): LimitOverride {
+/** Requests per unit, or per several units; the value of `--limit`. */
+export function readOverride(text: string): LimitOverride {
   const [, requests = '', multiplier = '', word = ''] = /^(\d{1,16})\/(\d{0,16})([a-z]+)$/.exec(text) ?? [];
   const unit = UNIT_NAMES.find((each) => each === word);
   if (unit === undefined)

@@ -14,6 +14,7 @@ import { SERVE_USAGE } from '../../../src/program/cli/serve';
 import { SCHEMA_USAGE } from '../../../src/program/cli/show-schema';
 import { SETTINGS_OPTIONS, SETTINGS_USAGE } from '../../../src/program/cli/show-settings';
 import { DIFF_OPTIONS, DIFF_USAGE } from '../../../src/program/cli/diff/diff';
+import { SIMULATE_OPTIONS, SIMULATE_USAGE } from '../../../src/program/cli/simulate/simulate';
 import { TEST_OPTIONS, TEST_USAGE } from '../../../src/program/cli/test/test';
 import { WARNING_RULES } from '../../../src/configuration/problems/warning-rules';
 import { loadControlCommand } from '../../support/admin/control-command';
@@ -51,6 +52,7 @@ const COMMANDS = [
   { command: 'explain', options: Object.keys(EXPLAIN_OPTIONS), usage: EXPLAIN_USAGE },
   { command: 'test', options: Object.keys(TEST_OPTIONS), usage: TEST_USAGE },
   { command: 'diff', options: Object.keys(DIFF_OPTIONS), usage: DIFF_USAGE },
+  { command: 'simulate', options: Object.keys(SIMULATE_OPTIONS), usage: SIMULATE_USAGE },
   { command: 'settings', options: Object.keys(SETTINGS_OPTIONS), usage: SETTINGS_USAGE },
   { command: 'schema', options: [], usage: SCHEMA_USAGE },
   { command: 'ask', options: Object.keys(ASK_OPTIONS), usage: ASK_USAGE },

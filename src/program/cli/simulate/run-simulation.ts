@@ -1,0 +1,244 @@
+/** Runs arrivals against a configuration in virtual time, with clients that may come again. */
+
+import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
+import type { RuleSet } from '../../../domain/rule/rule-set';
+import type { GlobalModes } from '../../../domain/rule/match';
+import { VirtualService, type VirtualDecision } from '../../offline/virtual-service';
+import { UsageError } from '../usage-error';
+
+/** Requests and repetitions of one run. */
+const ATTEMPTS_MAX = 5_000_000;
+
+/** Room of the store of a run: a request names a few buckets. */
+const BUCKETS_MAX = 10_000;
+
+/** A client after a denial: it gives up, comes when the answer says, or comes after a fixed time. */
+export type Retry = 'none' | 'honour' | { readonly afterUs: number };
+
+export interface SimulationInput {
+  readonly name: string;
+  readonly ruleSet: RuleSet;
+  readonly modes: GlobalModes;
+  readonly request: RateLimitRequest;
+  /** In order, in microseconds since the start. */
+  readonly arrivalsUs: readonly number[];
+  /** In microseconds since 1970. */
+  readonly startUs: number;
+  readonly retry: Retry;
+  /** How often a client comes again at most. */
+  readonly retriesMax: number;
+  /** Number of parts into which the time is divided. */
+  readonly columns: number;
+}
+
+export interface Simulation {
+  readonly name: string;
+  /** The limits of the rule, as `100/minute`; empty: nothing limits the request. */
+  readonly limit: string;
+  readonly requests: number;
+  /** Requests that were admitted, at once or after retries. */
+  readonly admitted: number;
+  readonly denied: number;
+  /** Requests and retries. */
+  readonly attempts: number;
+  readonly retries: number;
+  /** When the last request was admitted, in microseconds since the start; absent: none was. */
+  readonly lastAdmittedUs?: number;
+  readonly columns: readonly Column[];
+}
+
+/** A part of the time. */
+export interface Column {
+  readonly fromUs: number;
+  readonly admitted: number;
+  /** Attempts that were denied. */
+  readonly denied: number;
+  /** Hits left at its end; absent: nothing limits the request. */
+  readonly left?: number;
+  /** The most that can be left. */
+  readonly capacity?: number;
+}
+
+interface Client {
+  atUs: number;
+  tries: number;
+}
+
+/**
+ * @throws BadRequestError for an invalid request; UsageError if the clients come again too often
+ */
+export async function runSimulation(input: SimulationInput): Promise<Simulation> {
+  const first = await attempt(input);
+  // Clients that come again extend the time, so the columns are made when all is known.
+  const lengthUs = (first.events.at(-1)?.atUs ?? 0) + 1;
+  const columns = await withLevels(input, { ...first, lengthUs });
+  const { requests, admitted, retries, lastAdmittedUs, limit } = first;
+  return {
+    name: input.name,
+    limit,
+    requests,
+    admitted,
+    denied: requests - admitted,
+    attempts: requests + retries,
+    retries,
+    ...(lastAdmittedUs !== undefined && { lastAdmittedUs }),
+    columns,
+  };
+}
+
+/** One attempt: its time, and whether it was admitted. */
+interface Event {
+  readonly atUs: number;
+  readonly isAdmitted: boolean;
+}
+
+interface Attempted {
+  readonly events: readonly Event[];
+  readonly requests: number;
+  readonly admitted: number;
+  readonly retries: number;
+  readonly lastAdmittedUs: number | undefined;
+  readonly limit: string;
+}
+
+async function attempt(input: SimulationInput): Promise<Attempted> {
+  const { arrivalsUs, request, startUs, retriesMax, retry } = input;
+  const service = serviceOf(input);
+  const again = new ClientQueue();
+  const events: Event[] = [];
+  let [next, admitted, retries] = [0, 0, 0];
+  let limit = '';
+  let lastAdmittedUs: number | undefined;
+  for (;;) {
+    const arrivalUs = arrivalsUs[next];
+    const waiting = again.first();
+    if (arrivalUs === undefined && waiting === undefined) break;
+    // Who was there before comes first.
+    const client =
+      arrivalUs === undefined || (waiting !== undefined && waiting.atUs <= arrivalUs) ? again.take() : { atUs: arrivalUs, tries: 0 };
+    if (client === undefined) break;
+    if (client.tries === 0) next += 1;
+    else retries += 1;
+    const answer = await service.ask(request, startUs + client.atUs);
+    if (limit === '') limit = limitOf(answer);
+    const isAdmitted = answer.decision.overallCode === 'OK';
+    events.push({ atUs: client.atUs, isAdmitted });
+    if (events.length > ATTEMPTS_MAX)
+      throw new UsageError(
+        `weir simulate: clients ask more than ${ATTEMPTS_MAX} times; let them wait longer, or fewer times (--retries-max)`,
+      );
+    if (isAdmitted) {
+      admitted += 1;
+      lastAdmittedUs = client.atUs;
+      continue;
+    }
+    const waitUs = waitOf(answer, retry);
+    if (waitUs !== undefined && client.tries < retriesMax) again.add({ atUs: client.atUs + waitUs, tries: client.tries + 1 });
+  }
+  return { events, requests: arrivalsUs.length, admitted, retries, lastAdmittedUs, limit };
+}
+
+function serviceOf({ ruleSet, modes, startUs }: SimulationInput): VirtualService {
+  return new VirtualService({ ruleSet, modes, keyPrefix: '', records: [], startUs, bucketsMax: BUCKETS_MAX });
+}
+
+/** Undefined: the client gives up. A denial that no wait ends is one. */
+function waitOf({ decision }: VirtualDecision, retry: Retry): number | undefined {
+  if (retry === 'none') return undefined;
+  if (retry !== 'honour') return retry.afterUs;
+  const denying = decision.statuses.filter(({ denies }) => denies);
+  if (denying.some(({ neverFits }) => neverFits === true)) return undefined;
+  return Math.max(1, ...denying.map(({ durationUntilResetUs = 0 }) => durationUntilResetUs));
+}
+
+function limitOf({ decision }: VirtualDecision): string {
+  return decision.statuses
+    .flatMap(({ currentLimit }) => (currentLimit === undefined ? [] : [currentLimit]))
+    .map(({ requestsPerUnit, unit, unitMultiplier }) => `${requestsPerUnit}/${unitMultiplier === 1 ? '' : unitMultiplier}${unit}`)
+    .join(', ');
+}
+
+/** Asks the same attempts again on a service of its own, with a check at the end of each column: a check takes nothing. */
+async function withLevels(input: SimulationInput, { events, lengthUs }: Attempted & { readonly lengthUs: number }): Promise<Column[]> {
+  const { request, startUs, columns: count } = input;
+  const service = serviceOf(input);
+  const check: RateLimitRequest = { ...request, descriptors: request.descriptors.map((each) => ({ ...each, hits: 0 })) };
+  const columns: Column[] = [];
+  let next = 0;
+  for (let i = 0; i < count; i += 1) {
+    const [fromUs, endUs] = [Math.floor((i * lengthUs) / count), Math.floor(((i + 1) * lengthUs) / count)];
+    let [admitted, denied] = [0, 0];
+    for (let event = events[next]; event !== undefined && event.atUs < endUs; event = events[next]) {
+      await service.ask(request, startUs + event.atUs);
+      if (event.isAdmitted) admitted += 1;
+      else denied += 1;
+      next += 1;
+    }
+    const { decision } = await service.ask(check, startUs + endUs);
+    const least = decision.statuses
+      .filter(({ currentLimit }) => currentLimit !== undefined)
+      .sort((one, other) => one.limitRemaining - other.limitRemaining)[0];
+    columns.push({
+      fromUs,
+      admitted,
+      denied,
+      ...(least?.currentLimit && { left: least.limitRemaining, capacity: least.currentLimit.capacity }),
+    });
+  }
+  return columns;
+}
+
+/** Clients that come again, the earliest first: a binary heap. At the same time, the one that was denied first comes first. */
+class ClientQueue {
+  private readonly heap: (Client & { readonly place: number })[] = [];
+  private added = 0;
+
+  first(): Client | undefined {
+    return this.heap[0];
+  }
+
+  add(client: Client): void {
+    const { heap } = this;
+    heap.push({ ...client, place: this.added });
+    this.added += 1;
+    for (let at = heap.length - 1; at > 0;) {
+      const parent = (at - 1) >> 1;
+      if (!this.swapIfBefore(at, parent)) break;
+      at = parent;
+    }
+  }
+
+  take(): Client | undefined {
+    const { heap } = this;
+    const [first] = heap;
+    const last = heap.pop();
+    if (heap.length === 0 || last === undefined) return first;
+    heap[0] = last;
+    for (let at = 0; ;) {
+      const child = this.earlierChild(at);
+      if (child === undefined || !this.swapIfBefore(child, at)) return first;
+      at = child;
+    }
+  }
+
+  private earlierChild(at: number): number | undefined {
+    const [left, right] = [2 * at + 1, 2 * at + 2];
+    if (left >= this.heap.length) return undefined;
+    return right < this.heap.length && this.isBefore(right, left) ? right : left;
+  }
+
+  private swapIfBefore(one: number, other: number): boolean {
+    const { heap } = this;
+    const [a, b] = [heap[one], heap[other]];
+    if (a === undefined || b === undefined || !this.isBefore(one, other)) return false;
+    heap[one] = b;
+    heap[other] = a;
+    return true;
+  }
+
+  private isBefore(one: number, other: number): boolean {
+    const [a, b] = [this.heap[one], this.heap[other]];
+    if (a === undefined || b === undefined) return false;
+    return a.atUs === b.atUs ? a.place < b.place : a.atUs < b.atUs;
+  }
+}
