@@ -7,6 +7,7 @@ import { monotonicNowMs as nowMs } from '../../../lib/clock';
 import type { Breakers, WatchedBreaker } from '../../../server/observability/breakers';
 import type { Logger } from '../../../server/observability/log/logger';
 import { describePrimary } from '../../../server/observability/redis-connection-watch';
+import type { RedisEngine } from '../../../server/observability/redis-engine';
 import type { RedisEviction } from '../../../server/observability/redis-eviction';
 import { notAsked } from '../../../state/resilience/breaker';
 import type { CircuitState } from '../../../state/resilience/circuit';
@@ -45,6 +46,8 @@ export interface OpenServerInput {
   readonly breakers: Breakers;
   /** The reporter of servers that evict keys. Absent: another connection of this process watches them. */
   readonly eviction?: { readonly seen: RedisEviction; readonly store: string };
+  /** The reporter of engines. Absent: another connection of this process reports them. */
+  readonly engine?: Pick<RedisEngine, 'onConnected'>;
   readonly ownLag: EventLoopLag;
   /** Measures each command, and each call that is rejected before it becomes one. */
   readonly measure: StoreMeasure;
@@ -98,6 +101,7 @@ export class OpenedServer {
       server: toClientOptions(connection, log),
       ...('sentinels' in place && { locator: openSentinels({ settings, place, tls }) }),
       isClusterNode,
+      probe: { keyPrefix: settings.cacheKeyPrefix },
       ...trustedBy(tls),
       connectTimeoutMs: settings.redisConnectTimeoutMs,
       silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
@@ -138,6 +142,7 @@ export class OpenedServer {
     }
     if (connected) {
       this.wrapped.breaker.reset();
+      this.input.engine?.onConnected(this.description, this.redis.engine);
       this.evictionWatch?.start();
     } else {
       this.evictionWatch?.stop();
@@ -188,6 +193,11 @@ export class OpenedServer {
     } finally {
       measure.onCall((nowMs() - startedMs) / 1_000);
     }
+  }
+
+  /** Whether the server, although it is none of a Redis Cluster, refuses a script with keys of several slots. */
+  separatesSlots(): boolean {
+    return this.redis.engine.separatesSlots;
   }
 
   /** Whether the server is connected and its breaker closed. */

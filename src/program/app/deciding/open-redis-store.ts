@@ -8,6 +8,7 @@ import type { Health } from '../../../server/observability/health';
 import { event } from '../../../server/observability/log/log-event';
 import type { Logger } from '../../../server/observability/log/logger';
 import type { Metrics } from '../../../server/observability/metrics/metrics';
+import { RedisEngine } from '../../../server/observability/redis-engine';
 import { RedisEviction } from '../../../server/observability/redis-eviction';
 import { StoreLog } from '../../../server/observability/log/store-log';
 import { LastStoreError, type RememberedError } from '../../../server/observability/last-store-error';
@@ -26,6 +27,7 @@ import { slotOf, SLOTS } from '../../../state/store/redis/cluster-slots';
 import { OneByOneStore } from '../../../state/store/layers/one-by-one-store';
 import { isPerSecond, PerSecondStore } from '../../../state/store/layers/per-second-store';
 import { SplitStore, type SplitStoreOptions } from '../../../state/store/layers/split-store';
+import { PartsIfNeeded } from '../../../state/store/layers/parts-if-needed';
 import type { Store } from '../../../state/store/port/store';
 import { StoreError } from '../../../state/store/port/store-error';
 import type { TopExchange } from '../../../state/top/exchange';
@@ -143,6 +145,7 @@ class RedisParts implements BothRedis {
     const common = { settings, health, log, metrics, passed, breakers, ownLag: this.ownLag };
     const ofStore = (store: 'redis' | 'redis_per_second') => ({
       eviction: { seen, store },
+      engine: new RedisEngine({ log, metrics, store, timeoutMs: settings.redisOpTimeoutMs }),
       measure: this.lastError.remembering(store, measureStore(metrics, store)),
     });
     // The Redis may have lost the buckets that caused cached denials, and those that leases were charged to.
@@ -227,15 +230,12 @@ function openOutageFile({ settings, log }: OpenRedisStoreInput): OutageFile | un
   return new OutageFile({ path, keyPrefix, onTrouble, nowMs: monotonicNowMs });
 }
 
-function makeReservations(
-  { settings, choice, onLapsed }: OpenRedisStoreInput,
-  { main, second, store, denyCache }: RedisParts,
-): Reservations {
+function makeReservations({ settings, onLapsed }: OpenRedisStoreInput, { main, second, store, denyCache }: RedisParts): Reservations {
   const redis = new RedisReservations({
     run: (call, options) => main.run(call, options),
     slotOf: ({ bucketKey, limit }) => {
       if (second !== undefined && isPerSecond(limit)) return undefined;
-      return 'seeds' in choice.connection.place ? slotOf(bucketKey) : 0;
+      return main.separatesSlots() ? slotOf(bucketKey) : 0;
     },
     keyPrefix: settings.cacheKeyPrefix,
     onGivenBack: (legs) => {
@@ -360,16 +360,13 @@ interface InPartsInput extends BothRedis, Pick<OpenRedisStoreInput, 'settings' |
 
 /** Wraps one or two Redis servers, so that a request with buckets in several places is still decided as a whole. */
 export function inParts({ settings, choice, metrics, main, second, onGivenBack }: InPartsInput): Store {
-  const isCluster = 'seeds' in choice.connection.place;
-  if (second === undefined && !isCluster) return main.store;
-  const isSecondCluster = choice.perSecond !== undefined && 'seeds' in choice.perSecond.place;
   const both = second && new PerSecondStore(main.store, second.store);
-  return new OneByOneStore(
+  const parts = new OneByOneStore(
     new SplitStore(both ?? main.store, {
       partOf: ({ bucketKey, limit }) => {
         const isOfSecond = second !== undefined && isPerSecond(limit);
-        // The unit is a slot of a cluster, or a whole server.
-        const slot = (isOfSecond ? isSecondCluster : isCluster) ? slotOf(bucketKey) : 0;
+        // The unit is a slot, or a whole server.
+        const slot = (isOfSecond ? second : main).separatesSlots() ? slotOf(bucketKey) : 0;
         return isOfSecond ? SLOTS + slot : slot;
       },
       timeoutMs: settings.redisOpTimeoutMs,
@@ -379,4 +376,7 @@ export function inParts({ settings, choice, metrics, main, second, onGivenBack }
       onGivenBack,
     }),
   );
+  if (second !== undefined || 'seeds' in choice.connection.place) return parts;
+  // One server decides a request as a whole, unless its engine refuses a script with keys of several slots.
+  return new PartsIfNeeded({ whole: main.store, parts, areNeeded: () => main.separatesSlots() });
 }

@@ -34,6 +34,8 @@ export interface OpenedRedis {
   beat(heartbeat: BeatInput): Promise<number>;
   /** Runs a script on the server of its keys. Rejects if that server is disconnected or its breaker is open. */
   readonly run: RunScript;
+  /** Whether a script may have keys of one slot only. It may change with each connect. */
+  separatesSlots(): boolean;
   /** Whether the server of the bucket is connected and its breaker closed. */
   isThere(bucketKey: string): boolean;
 }
@@ -76,6 +78,7 @@ function openCluster(input: OpenClusterInput): OpenedRedis {
     beat: (heartbeat) => redis.beat(heartbeat),
     run: (call, { timeoutMs = Infinity, ...options }) =>
       redis.run(call, { ...options, timeoutMs: Math.min(timeoutMs, scriptTimeoutMs(settings)) }),
+    separatesSlots: () => true,
     isThere: (bucketKey) => redis.isThere(bucketKey),
   };
 }

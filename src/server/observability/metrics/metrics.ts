@@ -189,6 +189,13 @@ export const METRICS = {
     labels: ['store'],
     help: 'Keys that Redis evicted while this instance watched its INFO, those of other programs among them. Absent: Redis does not show its INFO.',
   },
+  redisEngine: {
+    type: 'gauge',
+    name: 'weir_redis_engine_info',
+    aggregator: 'max',
+    labels: ['store', 'engine', 'version'],
+    help: '1 for each engine that a Redis server showed by INFO when it was connected: redis, valkey, dragonfly, garnet, keydb, kvrocks or unknown.',
+  },
   clusterRedirects: {
     type: 'counter',
     name: 'weir_redis_cluster_redirects_total',

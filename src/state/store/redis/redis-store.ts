@@ -1,15 +1,17 @@
 /** The Redis store: each call is one EVALSHA of `lua/take.lua` or `lua/adjust.lua`, on Redis's own clock. */
 
 import type { Group, Adjustment } from '../../../domain/bucket/take';
-import { readSlotList } from './cluster-slots';
+import { readSlotList, slotOf, slotOfGroup } from './cluster-slots';
 import { readWhole, readWord, type ReadReply } from './client/read-reply';
 import { redirectOf } from './client/redirect-error';
 import { RedisConnection, type RedisConnectionOptions } from './client/redis-connection';
 import { errorCodeOf, wasNotSent } from './client/redis-errors';
 import { readInfo, type EvictionReading } from './eviction-watch';
+import { isRefusedForSlots, probeEngine, UNKNOWN_ENGINE, type Engine } from './engine-probe';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
 import { decodeApplied, encodeAdjustments } from './adjust-wire';
+import { askByPart } from '../layers/ask-by-part';
 import type { AdjustOutcome, GroupOutcome, Store, TakeOptions } from '../port/store';
 import { overloadError, StoreError } from '../port/store-error';
 import { decodeReply, encodeTakes } from './take-wire';
@@ -55,7 +57,9 @@ export interface RunOptions {
   readonly asking?: boolean;
 }
 
-export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetings'> {
+export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetings' | 'probe'> {
+  /** Examines the server at each connect, with keys below this prefix. Absent: the server is trusted. */
+  readonly probe?: { readonly keyPrefix: string };
   /** Default: those of `lua/`. */
   readonly scripts?: StoreScripts;
   /** A node of a Redis Cluster: a redirect becomes a RedirectError. Default: false. */
@@ -75,10 +79,13 @@ export class RedisStore implements Store {
   private readonly isClusterNode: boolean;
   private readonly inFlightMax: number;
   private inFlight = 0;
+  private found = UNKNOWN_ENGINE;
+  private separatesSlots = false;
 
   constructor({
     scripts = { take: loadScript('take'), adjust: loadScript('adjust') },
     isClusterNode = false,
+    probe,
     ...options
   }: RedisStoreOptions) {
     this.scripts = scripts;
@@ -89,7 +96,12 @@ export class RedisStore implements Store {
       command: ['SCRIPT', 'LOAD', text],
       read: readWord(sha),
     }));
-    this.connection = new RedisConnection({ ...options, greetings });
+    this.connection = new RedisConnection({ ...options, greetings, ...(probe && { probe: this.probing(probe) }) });
+  }
+
+  /** The findings at the last connect. `separatesSlots` also follows an error that the server answered since then. */
+  get engine(): Engine {
+    return { ...this.found, separatesSlots: this.separatesSlots };
   }
 
   /** Starts to connect, and goes on trying until closed. Resolves when first connected, or after `waitMs` without. */
@@ -97,12 +109,24 @@ export class RedisStore implements Store {
     return this.connection.connect(options);
   }
 
+  /** All buckets of a group must be of one slot if the server separates slots, which `SplitStore` ensures. */
   take(groups: readonly Group[], options: RunOptions = {}): Promise<readonly GroupOutcome[]> {
+    if (!this.separatesSlots) return this.takeTogether(groups, options);
+    return askByPart(groups, { partOf: slotOfGroup, ask: (_, some) => this.takeTogether(some, options) });
+  }
+
+  adjust(adjustments: readonly Adjustment[], options: RunOptions = {}): Promise<readonly AdjustOutcome[]> {
+    if (!this.separatesSlots) return this.adjustTogether(adjustments, options);
+    const partOf = ({ bucketKey }: Adjustment) => slotOf(bucketKey);
+    return askByPart(adjustments, { partOf, ask: (_, some) => this.adjustTogether(some, options) });
+  }
+
+  private takeTogether(groups: readonly Group[], options: RunOptions): Promise<readonly GroupOutcome[]> {
     const { keys, args, folds } = encodeTakes(groups);
     return this.call({ script: this.scripts.take, keys, args, read: (reply) => decodeReply(reply, { groups, folds }) }, options);
   }
 
-  adjust(adjustments: readonly Adjustment[], options: RunOptions = {}): Promise<readonly AdjustOutcome[]> {
+  private adjustTogether(adjustments: readonly Adjustment[], options: RunOptions): Promise<readonly AdjustOutcome[]> {
     const { keys, args } = encodeAdjustments(adjustments);
     return this.call({ script: this.scripts.adjust, keys, args, read: (reply) => decodeApplied(reply, adjustments) }, options);
   }
@@ -174,7 +198,17 @@ export class RedisStore implements Store {
    */
   private fail(error: unknown): never {
     this.inFlight -= 1;
+    // The next calls hold to it; this one ran nothing.
+    if (!this.isClusterNode && isRefusedForSlots(error)) this.separatesSlots = true;
     throw this.redirectOf(error) ?? toStoreError(error);
+  }
+
+  private probing({ keyPrefix }: { readonly keyPrefix: string }): NonNullable<RedisConnectionOptions['probe']> {
+    const script = loadScript('probe');
+    return async (send) => {
+      this.found = await probeEngine(send, { script, keyPrefix, isClusterNode: this.isClusterNode });
+      this.separatesSlots = this.found.separatesSlots;
+    };
   }
 
   private redirectOf(error: unknown): StoreError | undefined {

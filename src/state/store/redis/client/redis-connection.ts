@@ -39,6 +39,8 @@ export interface RedisConnectionOptions {
   readonly inFlightMax: number;
   /** Sent on every new connection before it counts as connected. */
   readonly greetings: readonly Greeting[];
+  /** Examines the server after the greetings. A rejection ends the connection, and is its cause. Absent: it is trusted. */
+  readonly probe?: (send: (command: readonly string[]) => Promise<unknown>) => Promise<void>;
   /** Called whenever Redis is found or lost. */
   readonly onConnection: (state: ConnectionState) => void;
   /** Waits before a reconnect. Default: from about 10 ms to a second. */
@@ -205,7 +207,7 @@ export class RedisConnection {
 
   /** Connects and sends the greeting. An open connection counts only after its replies. */
   private async open(line: Line): Promise<void> {
-    const { server, locator, greetings } = this.options;
+    const { server, locator, greetings, probe } = this.options;
     try {
       const { address, socket } = locator === undefined ? { socket: server.socket } : await locator.locate();
       if (line !== this.line || this.isClosed) return;
@@ -224,6 +226,10 @@ export class RedisConnection {
         if (reply !== undefined) read(reply);
       }
       if (locator !== undefined) await this.checkPrimary({ line, client, locator });
+      await probe?.((command) => {
+        this.awaitStep(line);
+        return client.sendCommand(command);
+      });
       this.find(line);
     } catch (error) {
       this.lose(line, this.refusalOf(error));
