@@ -1,7 +1,7 @@
 /** A simulation as SVG and as one HTML file, which loads nothing. */
 
-import { durationText } from '../test/virtual-time';
 import type { Simulation } from './run-simulation';
+import { secondsText } from './simulation-text';
 
 const WIDTH = 760;
 const PANEL = 150;
@@ -56,7 +56,7 @@ function panelOf(
 export function simulationHtml(simulations: readonly Simulation[]): string {
   const rows = simulations.map(
     ({ name, limit, requests, admitted, denied, retries, lastAdmittedUs }) =>
-      `<tr><td>${escape(name)}</td><td>${escape(limit)}</td><td>${requests}</td><td>${admitted}</td><td>${denied}</td><td>${retries}</td><td>${lastAdmittedUs === undefined ? '' : durationText(lastAdmittedUs)}</td></tr>`,
+      `<tr><td>${escape(name)}</td><td>${escape(limit)}</td><td>${requests}</td><td>${admitted}</td><td>${denied}</td><td>${retries}</td><td>${lastAdmittedUs === undefined ? '' : secondsText(lastAdmittedUs)}</td></tr>`,
   );
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>weir simulate</title>

@@ -1,6 +1,5 @@
 /** A simulation as a table and a picture in the terminal. */
 
-import { durationText } from '../test/virtual-time';
 import type { Column, Simulation } from './run-simulation';
 
 const BARS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -16,7 +15,7 @@ function tableOf(simulations: readonly Simulation[]): string {
     name,
     limit === '' ? 'none' : limit,
     ...[requests, admitted, denied, attempts, retries].map(String),
-    lastAdmittedUs === undefined ? '-' : durationText(lastAdmittedUs),
+    lastAdmittedUs === undefined ? '-' : secondsText(lastAdmittedUs),
   ]);
   const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i]?.length ?? 0)));
   return [head, ...rows]
@@ -51,4 +50,9 @@ function axisOf(columns: readonly Column[]): string {
   const endUs = (columns.at(-1)?.fromUs ?? 0) + step;
   const end = `${(endUs / 1_000_000).toFixed(endUs < 10_000_000 ? 2 : 0)}s`;
   return `  ${''.padEnd(8)}  0s${end.padStart(Math.max(1, columns.length - 2))}`;
+}
+
+/** `61s`, `299.091s`: to the millisecond. */
+export function secondsText(us: number): string {
+  return `${Number((us / 1_000_000).toFixed(3))}s`;
 }
