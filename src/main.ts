@@ -82,6 +82,13 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
         return { usage: SIMULATE_USAGE, run: simulate };
       },
     },
+    replay: {
+      purpose: 'says what a candidate would have denied and admitted on logs, without a server',
+      load: async () => {
+        const { replay, REPLAY_USAGE } = await import('./program/cli/replay/replay.js');
+        return { usage: REPLAY_USAGE, run: replay };
+      },
+    },
     settings: {
       purpose: 'shows every setting with its value in this environment',
       load: async () => {

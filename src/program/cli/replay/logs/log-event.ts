@@ -1,0 +1,24 @@
+/** What a line of a log says: a request at a time, or why it is wrong. */
+
+import type { RateLimitRequest } from '../../../../domain/descriptor/descriptor';
+
+export interface LogEvent {
+  /** The start of the request, in microseconds since 1970. */
+  readonly timeUs: number;
+  readonly request: RateLimitRequest;
+}
+
+export interface WrongLine {
+  /** What is wrong, after the name of the line. */
+  readonly wrong: string;
+}
+
+export type LineResult = LogEvent | WrongLine;
+
+export function asWrong(wrong: string): WrongLine {
+  return { wrong };
+}
+
+export function isWrong(result: LineResult): result is WrongLine {
+  return 'wrong' in result;
+}

@@ -1,0 +1,172 @@
+/** One log: opens it, finds its format, and reads its lines one by one. */
+
+import { asError } from '../../../../lib/errors';
+import { AccessLogReader } from '../formats/access-log';
+import { CsvReader } from '../formats/csv';
+import { readDecision } from '../formats/decisions';
+import type { FieldReader, FieldValues } from '../formats/field-reader';
+import { findFormat } from '../formats/find-format';
+import { JsonReader } from '../formats/json';
+import { RequestMaker, type LogFormat, type LogMapping } from '../mapping/log-mapping';
+import { UsageError } from '../../usage-error';
+import { openLogBytes } from './log-bytes';
+import { isWrong, type LineResult, type LogEvent } from './log-event';
+import { LINE_BYTES_MAX, LogLines } from './log-lines';
+
+const OPEN_BRACE = 123;
+
+export interface LogFileOptions {
+  readonly name: string;
+  /** Absent: found from the first line. */
+  readonly format: LogFormat | undefined;
+  /** Absent: only a decision log can be read. */
+  readonly mapping: LogMapping | undefined;
+  readonly onRead: (bytes: number) => void;
+  readonly onWrong: (wrong: WrongInFile) => void;
+}
+
+export interface WrongInFile {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+type ReadLine = (bytes: Buffer, start: number, end: number) => LineResult;
+
+/** The name of standard input in messages. */
+export function shownName(name: string): string {
+  return name === '-' ? 'standard input' : name;
+}
+
+export class LogFile {
+  /** The line that was read last. */
+  event: LogEvent | undefined;
+  /** Bytes of its line. */
+  eventBytes = 0;
+  format: LogFormat | undefined;
+  private readonly name: string;
+  private readLine: ReadLine | undefined;
+  private values: FieldValues = [];
+
+  private constructor(
+    private readonly lines: LogLines,
+    private readonly options: LogFileOptions,
+  ) {
+    this.name = shownName(options.name);
+  }
+
+  /** @throws UsageError if it cannot be opened */
+  static async open(options: LogFileOptions): Promise<LogFile> {
+    try {
+      const bytes = await openLogBytes(options);
+      return new LogFile(new LogLines(bytes), options);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      throw new UsageError(`weir replay: ${shownName(options.name)} cannot be read: ${asError(error).message}`);
+    }
+  }
+
+  /** Reads up to the next request. True: `event` is that; false: the bytes that were read are used up. */
+  next(): boolean {
+    const { lines } = this;
+    for (;;) {
+      const found = lines.next();
+      if (found === 'more') return false;
+      if (found === 'long') {
+        this.wrong(`has more than ${LINE_BYTES_MAX} bytes`);
+        continue;
+      }
+      const fault = lines.fault();
+      if (fault !== undefined) {
+        this.wrong(fault);
+        continue;
+      }
+      const read = this.readLine ?? this.begin();
+      if (read === undefined) continue;
+      const result = read(lines.bytes, lines.start, lines.end);
+      if (isWrong(result)) {
+        this.wrong(result.wrong);
+        lines.splitAtLineFeed();
+        continue;
+      }
+      this.event = result;
+      this.eventBytes = lines.end - lines.start;
+      return true;
+    }
+  }
+
+  /** Reads more bytes; false: the log has ended. What cannot be decompressed is a wrong line, and ends the log. */
+  async fill(): Promise<boolean> {
+    try {
+      return await this.lines.fill();
+    } catch (error) {
+      this.wrong(`and all after it cannot be read: ${asError(error).message}`);
+      return false;
+    }
+  }
+
+  close(): void {
+    this.lines.close();
+  }
+
+  /** The number of the line that was read last. */
+  get line(): number {
+    return this.lines.number;
+  }
+
+  wrong(message: string): void {
+    this.options.onWrong({ file: this.name, line: this.lines.number, message });
+  }
+
+  /** Undefined: the line is only the first of CSV, or wrong. */
+  private begin(): ReadLine | undefined {
+    const { lines, options } = this;
+    const { bytes, start, end } = lines;
+    this.format = options.format ?? options.mapping?.format ?? findFormat(bytes, start, end);
+    if (this.format === undefined) {
+      this.wrong('is of no known format; name it with --format-log');
+      return undefined;
+    }
+    if (this.format === 'decisions') {
+      this.readLine = readDecision;
+      return this.readLine;
+    }
+    const { mapping } = options;
+    if (mapping === undefined)
+      throw new UsageError(`weir replay: ${this.name} is a log of the format ${this.format}, so --map FILE must say which fields are descriptors`);
+    return this.beginFields(this.format, mapping);
+  }
+
+  private beginFields(format: Exclude<LogFormat, 'decisions'>, mapping: LogMapping): ReadLine | undefined {
+    const { bytes, start } = this.lines;
+    const isJson = format === 'envoy' && bytes[start] === OPEN_BRACE;
+    const maker = new RequestMaker(mapping, isJson ? 'start_time' : 'time');
+    const wanted = maker.fields;
+    const reader = this.openReader({ format, isJson, wanted });
+    this.values = new Array<string | undefined>(wanted.length).fill(undefined);
+    const { values } = this;
+    this.readLine = (...line) => {
+      const wrong = reader.read(...line, values);
+      return wrong === undefined ? maker.make(values) : { wrong };
+    };
+    if (reader.endOf !== undefined) this.lines.endOf = (...from) => reader.endOf?.(...from) ?? -1;
+    return format === 'csv' ? undefined : this.readLine;
+  }
+
+  private openReader({ format, isJson, wanted }: OpenReaderInput): FieldReader {
+    const { bytes, start, end } = this.lines;
+    try {
+      if (format === 'csv') return new CsvReader(bytes.toString('latin1', start, end), wanted);
+      if (format === 'json') return new JsonReader({ wanted });
+      return isJson ? new JsonReader({ wanted, absent: '-' }) : new AccessLogReader(format === 'envoy' ? 'envoy' : 'combined', wanted);
+    } catch (error) {
+      throw new UsageError(`weir replay: ${this.name} ${asError(error).message}`);
+    }
+  }
+}
+
+interface OpenReaderInput {
+  readonly format: Exclude<LogFormat, 'decisions'>;
+  readonly isJson: boolean;
+  readonly wanted: readonly string[];
+}
