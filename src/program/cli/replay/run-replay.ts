@@ -4,14 +4,18 @@ import { examineConfig } from '../../../configuration/compile/compile';
 import type { Environment } from '../../../configuration/settings/table/settings';
 import type { RuleSet } from '../../../domain/rule/rule-set';
 import { BadRequestError } from '../../../lib/errors';
-import { VirtualEngine, type VirtualVerdict } from '../../offline/virtual-engine';
+import { canBeKeyed, type DescriptorForm } from '../../offline/keyed/keyed-engine';
 import { readConfiguration } from '../configuration';
+import { KeySpace } from './engines/key-space';
+import { KeyedReplayEngine } from './engines/keyed-replay-engine';
+import { PlainEngine } from './engines/plain-engine';
+import type { ReplayEngine } from './engines/replay-engine';
 import { ReplayFigures } from './figures/replay-figures';
 import { RuleFigures, windowsByRule } from './figures/rule-figures';
 import { LogFile, type WrongInFile } from './logs/log-file';
 import type { LogEvent } from './logs/log-event';
 import { readMerged } from './logs/merged-logs';
-import type { LogFormat, LogMapping } from './mapping/log-mapping';
+import { formsOf, type LogFormat, type LogMapping } from './mapping/log-mapping';
 
 /** Wrong lines that the report shows. */
 const WRONG_SHOWN = 5;
@@ -66,7 +70,7 @@ export async function runReplay(options: ReplayOptions): Promise<ReplayOutcome> 
   const replay = new Replay(options);
   const files: LogFile[] = [];
   try {
-    for (const name of options.logs) files.push(await LogFile.open({ name, ...options, onRead: replay.onRead, onWrong: replay.onWrong }));
+    for (const name of options.logs) files.push(await LogFile.open({ name, ...options, isKeyed: replay.isKeyed, onRead: replay.onRead, onWrong: replay.onWrong }));
     await readMerged({ files, reorderUs: options.reorderUs, onEvent: replay.onEvent, isStopped: replay.isStopped });
   } finally {
     for (const file of files) file.close();
@@ -75,9 +79,10 @@ export async function runReplay(options: ReplayOptions): Promise<ReplayOutcome> 
 }
 
 class Replay {
-  private readonly engines: readonly VirtualEngine[];
+  /** Undefined: requests are decided one by one. */
+  private readonly space: KeySpace | undefined;
   private readonly figures: ReplayFigures;
-  private readonly verdicts: VirtualVerdict[] = [];
+  private readonly denials: boolean[] = [];
   private readonly wrongLines: WrongInFile[] = [];
   private linesWrong = 0;
   private withoutDescriptors = 0;
@@ -85,18 +90,27 @@ class Replay {
   private earlyEnd: EarlyEnd | undefined;
 
   constructor(private readonly options: ReplayOptions) {
+    const keyed = keyedForms(options);
+    this.space = keyed === undefined ? undefined : new KeySpace(keyed.forms.length, options.bucketsMax);
     const [first] = options.configurations;
-    this.engines = options.configurations.map(
-      ({ ruleSet, modes, keyPrefix }) => new VirtualEngine({ ruleSet, modes, keyPrefix, bucketsMax: options.bucketsMax }),
-    );
     this.figures = new ReplayFigures(
-      options.configurations.map(({ name }, index) => ({
-        name,
-        admitted: 0,
-        denied: 0,
-        rules: new RuleFigures(index === 0 || first === undefined ? undefined : windowsByRule(first.ruleSet)),
-      })),
+      options.configurations.map((configuration, index) => {
+        const rules = new RuleFigures(index === 0 || first === undefined ? undefined : windowsByRule(first.ruleSet));
+        return { name: configuration.name, admitted: 0, denied: 0, engine: this.openEngine(configuration, { keyed, rules }) };
+      }),
     );
+  }
+
+  get isKeyed(): boolean {
+    return this.space !== undefined;
+  }
+
+  private openEngine(configuration: LoadedConfiguration, { keyed, rules }: { readonly keyed: KeyedForms | undefined; readonly rules: RuleFigures }): ReplayEngine {
+    const { ruleSet, modes, keyPrefix } = configuration;
+    const { space } = this;
+    if (keyed === undefined || space === undefined) return new PlainEngine({ ruleSet, modes, keyPrefix, bucketsMax: this.options.bucketsMax }, rules);
+    const textOf = (form: number, key: number) => space.tables[form]?.textOf(key) ?? '';
+    return new KeyedReplayEngine({ ruleSet, modes, keyPrefix, ...keyed, textOf }, space, rules);
   }
 
   readonly onRead = (bytes: number): void => {
@@ -108,23 +122,22 @@ class Replay {
     if (this.wrongLines.length < WRONG_SHOWN) this.wrongLines.push(wrong);
   };
 
-  readonly onEvent = ({ timeUs, request }: LogEvent, file: LogFile): void => {
-    if (request.descriptors.length === 0) {
+  readonly onEvent = (event: LogEvent, file: LogFile): void => {
+    const { request, timeUs } = event;
+    if (request === undefined ? event.texts.every((text) => text === undefined) : request.descriptors.length === 0) {
       this.withoutDescriptors += 1;
       return;
     }
-    const { engines, verdicts } = this;
+    const { denials, figures } = this;
+    this.space?.find(event.texts, timeUs);
     try {
-      for (let i = 0; i < engines.length; i += 1) {
-        const engine = engines[i];
-        if (engine !== undefined) verdicts[i] = engine.decide(request, timeUs);
-      }
+      for (let i = 0; i < figures.configurations.length; i += 1) denials[i] = figures.configurations[i]?.engine.decide(event) === true;
     } catch (error) {
       if (!(error instanceof BadRequestError)) throw error;
       file.wrong(`is a request that Weir refuses: ${error.message}`);
       return;
     }
-    this.figures.count(verdicts, timeUs);
+    figures.count(denials, timeUs);
   };
 
   readonly isStopped = (): boolean => {
@@ -137,7 +150,20 @@ class Replay {
 
   outcome(): ReplayOutcome {
     const { figures, linesWrong, wrongLines, withoutDescriptors, earlyEnd } = this;
-    const evictions = this.engines.map((engine) => engine.evictions);
+    const evictions = figures.configurations.map(({ engine }) => engine.evictions);
     return { figures, linesWrong, wrongLines, withoutDescriptors, evictions, ...(earlyEnd !== undefined && { earlyEnd }) };
   }
+}
+
+interface KeyedForms {
+  readonly domain: string;
+  readonly forms: readonly DescriptorForm[];
+}
+
+/** The forms of the descriptors, if every configuration can decide them by key. */
+function keyedForms({ mapping, format, configurations }: ReplayOptions): KeyedForms | undefined {
+  const domain = mapping?.domain.value;
+  if (mapping === undefined || domain === undefined || (format ?? mapping.format) === 'decisions') return undefined;
+  const forms = formsOf(mapping);
+  return configurations.every(({ ruleSet }) => canBeKeyed(ruleSet, { domain, forms })) ? { domain, forms } : undefined;
 }

@@ -64,7 +64,8 @@ function part(text: string): string {
   return `${text.length}:${text}`;
 }
 
-function partsOf(key: string): string[] {
+/** The texts that were joined, each after its length. */
+export function partsOf(key: string): string[] {
   const parts: string[] = [];
   for (let at = 0; at < key.length; ) {
     const colon = key.indexOf(':', at);

@@ -2,7 +2,7 @@
 
 import { toText } from '../../../../domain/descriptor/byte-string';
 import type { ByteString } from '../../../../domain/descriptor/descriptor';
-import type { Take } from '../../../../domain/bucket/take';
+import type { BucketLimit, Take } from '../../../../domain/bucket/take';
 import { isRateLimit, type Limit } from '../../../../domain/rule/limit';
 import type { Match } from '../../../../domain/rule/match';
 import type { Rule } from '../../../../domain/rule/rule';
@@ -10,7 +10,7 @@ import type { RuleSet } from '../../../../domain/rule/rule-set';
 import { rulesOf } from '../../../../domain/rule/tree';
 import { US_PER_S } from '../../../../lib/time-units';
 import type { VirtualVerdict } from '../../../offline/virtual-engine';
-import { KeyPeaks } from './key-peaks';
+import type { KeyPeaks } from './key-peaks';
 import { SizeHistogram } from './size-histogram';
 
 /** Rules that limits of requests name, beside those of the configuration; beyond it they are one. */
@@ -51,7 +51,6 @@ function windowsOf(limits: readonly Limit[]): string {
 }
 
 export class RuleFigures {
-  readonly peaks = new KeyPeaks();
   private readonly byRule = new Map<Rule, RuleRow>();
   private readonly byName = new Map<string, RuleRow>();
   private lastRule: Rule | undefined;
@@ -69,7 +68,7 @@ export class RuleFigures {
     return this.owners;
   }
 
-  count({ request, matched: { matches }, group: { takes }, verdict }: VirtualVerdict, timeUs: number): void {
+  count({ request, matched: { matches }, group: { takes }, verdict }: VirtualVerdict, timeUs: number, peaks: KeyPeaks): void {
     const { verdicts, overLimit } = verdict;
     let next = 0;
     for (let i = 0; i < matches.length; i += 1) {
@@ -82,20 +81,15 @@ export class RuleFigures {
         if (overLimit && verdicts[next]?.denies === true) denies = true;
         const figures = row.limits[limit];
         const take = takes[next];
-        if (figures?.owner !== undefined && take !== undefined && take.hits > 0) this.countUse(figures, take, timeUs);
+        if (figures?.owner !== undefined && take !== undefined && take.hits > 0) countUse(figures, take, { timeUs, peaks });
       }
       row.requests += 1;
       if (denies) row.denied += 1;
     }
   }
 
-  private countUse({ owner = 0, sizes }: LimitFigures, { bucketKey, limit, hits }: Take, timeUs: number): void {
-    const window = limit.edgesUs === undefined ? Math.floor(timeUs / limit.windowUs) : Math.floor((limit.edgesUs[1] ?? 0) / US_PER_S);
-    const size = this.peaks.count(owner, bucketKey, window | 0, hits);
-    if (size > 0) sizes.add(size);
-  }
-
-  private rowOf(match: Match, domain: ByteString): RuleRow {
+  /** The row of the rule that matched. */
+  rowOf(match: Match, domain: ByteString): RuleRow {
     const { rule } = match;
     if (rule === undefined) return this.rowNamed(ruleNameOf(domain, match.path), match, domain);
     if (rule === this.lastRule && this.lastRow !== undefined) return this.lastRow;
@@ -123,4 +117,19 @@ export class RuleFigures {
     this.byName.set(rule, row);
     return row;
   }
+}
+
+/** Counts the hits of a take in the window of its key. */
+function countUse(
+  { owner = 0, sizes }: LimitFigures,
+  { bucketKey, limit, hits }: Take,
+  { timeUs, peaks }: { readonly timeUs: number; readonly peaks: KeyPeaks },
+): void {
+  const size = peaks.count(owner, bucketKey, windowOf(limit, timeUs), hits);
+  if (size > 0) sizes.add(size);
+}
+
+/** The number of the window of a time, in 32 bits: windows of the clock, whatever the algorithm. */
+export function windowOf({ windowUs, edgesUs }: BucketLimit, timeUs: number): number {
+  return (edgesUs === undefined ? Math.floor(timeUs / windowUs) : Math.floor((edgesUs[1] ?? 0) / US_PER_S)) | 0;
 }

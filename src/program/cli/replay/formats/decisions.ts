@@ -3,7 +3,7 @@
 import type { Descriptor, Entry, LimitOverride } from '../../../../domain/descriptor/descriptor';
 import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
 import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
-import { asWrong, type LineResult } from '../logs/log-event';
+import { asWrong, NO_TEXTS, type LineResult } from '../logs/log-event';
 import { requestWith } from '../mapping/log-mapping';
 import { isObject, parseBytes } from './json';
 import { readTimeUs } from './log-time';
@@ -21,7 +21,7 @@ export function readDecision(bytes: Buffer, start: number, end: number): LineRes
   if (read === undefined) return asWrong('has no descriptors, or other ones than a decision log has');
   const ofRequest = hits === undefined ? 1 : readHits(hits);
   if (ofRequest === undefined || ofRequest < 0) return asWrong('has hits that are not a whole number');
-  return { timeUs, request: requestWith({ domain, descriptors: read, hits: ofRequest }) };
+  return { timeUs, request: requestWith({ domain, descriptors: read, hits: ofRequest }), texts: NO_TEXTS, hits: ofRequest };
 }
 
 function readDescriptors(list: readonly Json[]): Descriptor[] | undefined {

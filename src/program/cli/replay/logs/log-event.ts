@@ -5,8 +5,14 @@ import type { RateLimitRequest } from '../../../../domain/descriptor/descriptor'
 export interface LogEvent {
   /** The start of the request, in microseconds since 1970. */
   readonly timeUs: number;
-  readonly request: RateLimitRequest;
+  /** Undefined: the request is given by its keys. */
+  readonly request: RateLimitRequest | undefined;
+  /** By form of descriptors, the text of the key; undefined: the request has no such descriptor. */
+  readonly texts: readonly (string | undefined)[];
+  readonly hits: number;
 }
+
+export const NO_TEXTS: readonly (string | undefined)[] = [];
 
 export interface WrongLine {
   /** What is wrong, after the name of the line. */

@@ -21,6 +21,8 @@ export interface LogFileOptions {
   readonly format: LogFormat | undefined;
   /** Absent: only a decision log can be read. */
   readonly mapping: LogMapping | undefined;
+  /** Reads the keys of requests, and not the requests. */
+  readonly isKeyed: boolean;
   readonly onRead: (bytes: number) => void;
   readonly onWrong: (wrong: WrongInFile) => void;
 }
@@ -128,6 +130,7 @@ export class LogFile {
       return undefined;
     }
     if (this.format === 'decisions') {
+      if (options.isKeyed) throw new UsageError(`weir replay: ${this.name} is a decision log, which needs no --map; name it without`);
       this.readLine = readDecision;
       return this.readLine;
     }
@@ -140,7 +143,7 @@ export class LogFile {
   private beginFields(format: Exclude<LogFormat, 'decisions'>, mapping: LogMapping): ReadLine | undefined {
     const { bytes, start } = this.lines;
     const isJson = format === 'envoy' && bytes[start] === OPEN_BRACE;
-    const maker = new RequestMaker(mapping, isJson ? 'start_time' : 'time');
+    const maker = new RequestMaker({ mapping, timeField: isJson ? 'start_time' : 'time', isKeyed: this.options.isKeyed });
     const wanted = maker.fields;
     const reader = this.openReader({ format, isJson, wanted });
     this.values = new Array<string | undefined>(wanted.length).fill(undefined);

@@ -2,9 +2,11 @@
 
 import type { ByteString, Descriptor, Entry, RateLimitRequest } from '../../../../domain/descriptor/descriptor';
 import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
+import type { DescriptorForm } from '../../../offline/keyed/keyed-engine';
+import { partsOf } from '../figures/changed-keys';
 import type { FieldValues } from '../formats/field-reader';
 import { readTimeUs } from '../formats/log-time';
-import { asWrong, type LineResult } from '../logs/log-event';
+import { asWrong, NO_TEXTS, type LineResult } from '../logs/log-event';
 
 export const LOG_FORMATS = ['csv', 'json', 'envoy', 'combined', 'decisions'] as const;
 
@@ -49,20 +51,28 @@ interface EntryPlan {
   readonly match: RegExp | undefined;
 }
 
+export interface RequestMakerOptions {
+  readonly mapping: LogMapping;
+  /** The field with the time, if the mapping names none. */
+  readonly timeField: string;
+  /** Makes the keys of requests, and not the requests. */
+  readonly isKeyed: boolean;
+}
+
 /** Makes requests of the values of a line. */
 export class RequestMaker {
   /** The fields to read, in the order of the values. */
   readonly fields: readonly string[];
+  private readonly mapping: LogMapping;
+  private readonly isKeyed: boolean;
   private readonly domainAt: number;
   private readonly durationAt: number;
   private readonly hitsAt: number;
   private readonly plans: readonly (readonly EntryPlan[])[];
 
-  /** `timeField`: the default of the format. */
-  constructor(
-    private readonly mapping: LogMapping,
-    timeField: string,
-  ) {
+  constructor({ mapping, timeField, isKeyed }: RequestMakerOptions) {
+    this.mapping = mapping;
+    this.isKeyed = isKeyed;
     const fields: string[] = [mapping.time ?? timeField];
     const indexOf = (field: string | undefined): number => {
       if (field === undefined) return ABSENT;
@@ -88,14 +98,17 @@ export class RequestMaker {
     if (time === undefined) return asWrong('has no time');
     let timeUs = readTimeUs(time);
     if (Number.isNaN(timeUs)) return asWrong(`has a time that is not RFC 3339 with a zone, nor a number since 1970: ${shown(time)}`);
-    const { durationAt, domainAt } = this;
+    const { durationAt, hitsAt } = this;
     if (durationAt !== ABSENT) timeUs -= durationUsOf(values[durationAt], this.mapping.duration?.unitUs ?? 1);
     if (!(timeUs >= 0)) return asWrong('has a duration that is not a number');
-    const domain = domainAt === ABSENT ? this.mapping.domain.value : values[domainAt];
+    const hits = hitsAt === ABSENT ? 1 : hitsOf(values[hitsAt]);
+    if (Number.isNaN(hits)) return asWrong(`has hits that are not a whole number: ${shown(values[hitsAt] ?? '')}`);
+    if (this.isKeyed) return { timeUs, request: undefined, texts: this.textsOf(values), hits };
+    const domain = this.domainAt === ABSENT ? this.mapping.domain.value : values[this.domainAt];
     if (domain === undefined) return asWrong('has no domain');
     const descriptors = this.descriptorsOf(values);
-    if (this.hitsAt === ABSENT) return { timeUs, request: { domain, descriptors, hits: 1 } };
-    return withHits({ timeUs, domain, descriptors }, values[this.hitsAt]);
+    const request = hitsAt === ABSENT ? { domain, descriptors, hits } : requestWith({ domain, descriptors, hits });
+    return { timeUs, request, texts: NO_TEXTS, hits };
   }
 
   /** A descriptor with an entry that the line lacks is left out, as Envoy does. */
@@ -107,6 +120,13 @@ export class RequestMaker {
     }
     return descriptors;
   }
+
+  private textsOf(values: FieldValues): (string | undefined)[] {
+    const { plans } = this;
+    const texts = new Array<string | undefined>(plans.length);
+    for (let i = 0; i < plans.length; i += 1) texts[i] = textOf(plans[i] ?? [], values);
+    return texts;
+  }
 }
 
 function entriesOf(plan: readonly EntryPlan[], values: FieldValues): Entry[] | undefined {
@@ -116,26 +136,50 @@ function entriesOf(plan: readonly EntryPlan[], values: FieldValues): Entry[] | u
       entries.push(fixed);
       continue;
     }
-    let value = values[at];
-    if (value !== undefined && match !== undefined) {
-      const found = match.exec(value);
-      value = found === null ? undefined : (found[1] ?? found[0]);
-    }
+    const value = valueOf(values[at], match);
     if (value === undefined) return undefined;
     entries.push({ key, value });
   }
   return entries;
 }
 
-/** A line without hits has one, and with 0 it is a check. */
-function withHits(
-  { timeUs, domain, descriptors }: { readonly timeUs: number; readonly domain: ByteString; readonly descriptors: Descriptor[] },
-  text: string | undefined,
-): LineResult {
-  if (text === undefined) return { timeUs, request: { domain, descriptors, hits: 1 } };
-  if (!/^\d{1,15}$/.test(text)) return asWrong(`has hits that are not a whole number: ${shown(text)}`);
-  const hits = Math.min(Number(text), HITS_MAX);
-  return { timeUs, request: requestWith({ domain, descriptors, hits }) };
+function valueOf(value: string | undefined, match: RegExp | undefined): string | undefined {
+  if (value === undefined || match === undefined) return value;
+  const found = match.exec(value);
+  return found === null ? undefined : (found[1] ?? found[0]);
+}
+
+/** The values of a descriptor as one text: of a single value, itself; of several, each after its length. */
+function textOf(plan: readonly EntryPlan[], values: FieldValues): string | undefined {
+  let text = '';
+  let count = 0;
+  for (const { fixed, at, match } of plan) {
+    if (fixed !== undefined) continue;
+    const value = valueOf(values[at], match);
+    if (value === undefined) return undefined;
+    text = count === 0 ? value : count === 1 ? `${text.length}:${text}${value.length}:${value}` : `${text}${value.length}:${value}`;
+    count += 1;
+  }
+  return text;
+}
+
+/** The forms of the descriptors of a mapping. */
+export function formsOf({ descriptors }: LogMapping): DescriptorForm[] {
+  return descriptors.map((entries) => ({
+    keys: entries.map(({ key }) => key),
+    entriesOf: (text) => {
+      const variable = entries.filter(({ value }) => value === undefined).length;
+      const values = variable === 1 ? [text] : partsOf(text);
+      let next = 0;
+      return entries.map(({ key, value }) => ({ key, value: value ?? values[(next += 1) - 1] ?? '' }));
+    },
+  }));
+}
+
+/** NaN: no whole number. A line without hits has one. */
+function hitsOf(text: string | undefined): number {
+  if (text === undefined) return 1;
+  return /^\d{1,15}$/.test(text) ? Math.min(Number(text), HITS_MAX) : NaN;
 }
 
 /** Hits of 0 are those of each descriptor: 0 hits of a request are one. */

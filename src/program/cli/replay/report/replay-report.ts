@@ -1,7 +1,8 @@
 /** The report of a replay: the figures in their JSON form, of which all other forms are made. */
 
+import type { ReplayEngine } from '../engines/replay-engine';
 import type { ChangedKey, ChangedKeys } from '../figures/changed-keys';
-import type { RuleFigures, RuleRow } from '../figures/rule-figures';
+import type { RuleRow } from '../figures/rule-figures';
 import type { Limit } from '../../../../domain/rule/limit';
 import type { WrongInFile } from '../logs/log-file';
 import type { EarlyEnd, ReplayOutcome } from '../run-replay';
@@ -79,7 +80,7 @@ export function makeReport(outcome: ReplayOutcome, { top, suggest }: ReportOptio
   const { figures, earlyEnd, evictions } = outcome;
   const [before, after] = figures.configurations;
   if (before === undefined) throw new Error('a replay without a configuration');
-  const sampled = Math.min(...figures.configurations.map(({ rules }) => rules.peaks.sampled));
+  const sampled = Math.min(...figures.configurations.map(({ engine }) => engine.sampled));
   return {
     complete: earlyEnd === undefined,
     ...(earlyEnd !== undefined && { ended_early: earlyEnd }),
@@ -92,7 +93,7 @@ export function makeReport(outcome: ReplayOutcome, { top, suggest }: ReportOptio
     newly_denied: changed(figures.newlyDenied, top),
     newly_admitted: changed(figures.newlyAdmitted, top),
     ...(after === undefined && { denied: changed(figures.denied, top) }),
-    rules: ruleReports(before.rules, after?.rules, suggest),
+    rules: ruleReports(before.engine, after?.engine, suggest),
     ...(suggest !== undefined && { suggest }),
     ...(sampled < 1 && { keys_sampled: sampled }),
     over_time: {
@@ -113,12 +114,12 @@ function changed(keys: ChangedKeys, top: number): ChangedReport {
 }
 
 /** The rules of both configurations; a rule of only the candidate has no requests and denials of its own. */
-function ruleReports(before: RuleFigures, after: RuleFigures | undefined, suggest: number | undefined): RuleReport[] {
-  const candidates = new Map(after?.rows.map((row) => [row.rule, row]));
-  const peaks = before.peaks.peaksOf(before.ownerCount);
-  const ownPeaks = after?.peaks.peaksOf(after.ownerCount) ?? [];
-  const reports = before.rows.map((row) => ruleReport(row, { peaks, candidate: candidates.get(row.rule), suggest }));
-  for (const row of before.rows) candidates.delete(row.rule);
+function ruleReports(before: ReplayEngine, after: ReplayEngine | undefined, suggest: number | undefined): RuleReport[] {
+  const candidates = new Map(after?.rules.rows.map((row) => [row.rule, row]));
+  const peaks = before.peaks();
+  const ownPeaks = after?.peaks() ?? [];
+  const reports = before.rules.rows.map((row) => ruleReport(row, { peaks, candidate: candidates.get(row.rule), suggest }));
+  for (const row of before.rules.rows) candidates.delete(row.rule);
   for (const row of candidates.values())
     reports.push(ruleReport({ ...row, requests: 0, denied: 0 }, { peaks: ownPeaks, candidate: row, suggest }));
   return reports.sort((a, b) => b.denied - a.denied || b.requests - a.requests || (a.rule < b.rule ? -1 : 1));
