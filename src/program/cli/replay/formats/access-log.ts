@@ -1,5 +1,6 @@
 /** Reads text access logs: the combined form of nginx and Apache, and the default form of Envoy. */
 
+import type { ByteString } from '../../../../domain/descriptor/descriptor';
 import { UnknownFieldError, type FieldReader, type FieldValues } from './field-reader';
 
 /** Absent in access logs of all three. */
@@ -9,6 +10,7 @@ const SPACE = 32;
 const QUOTE = 34;
 const BACKSLASH = 92;
 const BRACKET = 91;
+const CARRIAGE_RETURN = 13;
 
 /** Fields of the combined form, in the order of a line. `request` is taken apart. */
 const COMBINED = ['remote_address', 'ident', 'user', 'time', 'request', 'status', 'bytes', 'referer', 'user_agent'];
@@ -58,8 +60,8 @@ export class AccessLogReader implements FieldReader {
     this.wanted = wanted;
   }
 
-  read(bytes: Buffer, start: number, end: number, values: FieldValues): string | undefined {
-    const count = this.split(bytes, start, end);
+  read(text: ByteString, start: number, end: number, values: FieldValues): string | undefined {
+    const count = this.split(text, start, end);
     const fields = this.fieldsOf(count);
     if (fields === undefined) return `is not a line of ${this.form === 'combined' ? 'a combined access log' : "Envoy's default access log"}`;
     for (let i = 0; i < this.wanted.length; i += 1) values[i] = this.valueOf(this.wanted[i] ?? '', fields);
@@ -81,18 +83,18 @@ export class AccessLogReader implements FieldReader {
   }
 
   /** Tokens are in quotes, in brackets, or end at a space. Returns their number, or 0 for a token without an end. */
-  private split(bytes: Buffer, start: number, end: number): number {
+  private split(text: ByteString, start: number, end: number): number {
     let count = 0;
     let at = start;
     while (at < end && count < ENVOY.length) {
-      const first = bytes[at];
+      const first = text.charCodeAt(at);
       let close = at;
-      if (first === QUOTE) close = endOfQuoted(bytes, at + 1, end);
-      else if (first === BRACKET) close = bytes.indexOf(93, at);
-      else while (close < end && bytes[close] !== SPACE) close += 1;
+      if (first === QUOTE) close = endOfQuoted(text, at + 1, end);
+      else if (first === BRACKET) close = text.indexOf(']', at);
+      else while (close < end && text.charCodeAt(close) !== SPACE) close += 1;
       if (close < 0 || close > end) return 0;
       const isEnclosed = first === QUOTE || first === BRACKET;
-      this.tokens[count] = unescaped(bytes.toString('latin1', isEnclosed ? at + 1 : at, close), this.form);
+      this.tokens[count] = unescaped(text.slice(isEnclosed ? at + 1 : at, close), this.form);
       count += 1;
       at = close + (isEnclosed ? 2 : 1);
     }
@@ -102,10 +104,11 @@ export class AccessLogReader implements FieldReader {
 }
 
 /** nginx and Apache write a quote within quotes as `\x22` or `\"`. Envoy does not escape, but no header value that it accepts ends with a quote and a space. */
-function endOfQuoted(bytes: Buffer, from: number, end: number): number {
+function endOfQuoted(text: ByteString, from: number, end: number): number {
   for (let at = from; at < end; at += 1) {
-    if (bytes[at] === BACKSLASH) at += 1;
-    else if (bytes[at] === QUOTE && (at + 1 === end || bytes[at + 1] === SPACE || bytes[at + 1] === 13)) return at;
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at += 1;
+    else if (code === QUOTE && (at + 1 === end || text.charCodeAt(at + 1) === SPACE || text.charCodeAt(at + 1) === CARRIAGE_RETURN)) return at;
   }
   return -1;
 }

@@ -1,5 +1,6 @@
 /** Reads lines of CSV (RFC 4180), with a first line that names the columns; commas, semicolons or tabs separate fields. */
 
+import type { ByteString } from '../../../../domain/descriptor/descriptor';
 import { toText } from '../../../../domain/descriptor/byte-string';
 import { UnknownFieldError, type FieldReader, type FieldValues } from './field-reader';
 
@@ -44,6 +45,9 @@ export class CsvReader implements FieldReader {
   private readonly columns: number;
   /** By column, the index of its value, or UNWANTED. */
   private readonly wantedAt: Int32Array;
+  /** The next quote of a text; Infinity: there is none. */
+  private quoteAt = -1;
+  private quoteIn = '';
 
   /** @throws UnknownFieldError if the first line does not name a wanted field */
   constructor(header: string, wanted: readonly string[]) {
@@ -57,23 +61,28 @@ export class CsvReader implements FieldReader {
   }
 
   /** A quoted field may contain line feeds. */
-  endOf(bytes: Buffer, start: number): number {
-    const end = bytes.indexOf(LINE_FEED, start);
-    const quote = bytes.indexOf(QUOTE, start);
-    return quote < 0 || (end >= 0 && quote > end) ? end : this.endOfQuoted(bytes, start);
+  endOf(text: ByteString, start: number): number {
+    const end = text.indexOf('\n', start);
+    // The next quote is looked for once, and not again for each line before it.
+    if (this.quoteAt < start || this.quoteIn !== text) {
+      this.quoteIn = text;
+      const quote = text.indexOf('"', start);
+      this.quoteAt = quote < 0 ? Infinity : quote;
+    }
+    return this.quoteAt === Infinity || (end >= 0 && this.quoteAt > end) ? end : endOfQuoted(text, start);
   }
 
-  read(bytes: Buffer, start: number, end: number, values: FieldValues): string | undefined {
-    const last = end > start && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
+  read(text: ByteString, start: number, end: number, values: FieldValues): string | undefined {
+    const last = end > start && text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
     const { separator, wantedAt } = this;
     let column = 0;
     let from = start;
     for (let at = start; at <= last; at += 1) {
-      const byte = at === last ? separator : bytes[at];
-      if (byte === QUOTE && at === from) return this.readQuoted(bytes.toString('latin1', start, last), values);
+      const byte = at === last ? separator : text.charCodeAt(at);
+      if (byte === QUOTE && at === from) return this.readQuoted(text.slice(start, last), values);
       if (byte !== separator) continue;
       const wanted = wantedAt[column] ?? UNWANTED;
-      if (wanted !== UNWANTED) values[wanted] = at === from ? undefined : bytes.toString('latin1', from, at);
+      if (wanted !== UNWANTED) values[wanted] = at === from ? undefined : text.slice(from, at);
       column += 1;
       from = at + 1;
     }
@@ -94,13 +103,14 @@ export class CsvReader implements FieldReader {
   private otherColumns(columns: number): string {
     return `has ${columns} fields, and the first line names ${this.columns}`;
   }
+}
 
-  private endOfQuoted(bytes: Buffer, start: number): number {
-    let isQuoted = false;
-    for (let at = start; at < bytes.length; at += 1) {
-      if (bytes[at] === QUOTE) isQuoted = !isQuoted;
-      else if (bytes[at] === LINE_FEED && !isQuoted) return at;
-    }
-    return -1;
+function endOfQuoted(text: ByteString, start: number): number {
+  let isQuoted = false;
+  for (let at = start; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) isQuoted = !isQuoted;
+    else if (code === LINE_FEED && !isQuoted) return at;
   }
+  return -1;
 }

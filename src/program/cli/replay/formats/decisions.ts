@@ -1,17 +1,17 @@
 /** Reads lines of Weir's own decision log. */
 
-import type { Descriptor, Entry, LimitOverride } from '../../../../domain/descriptor/descriptor';
+import type { ByteString, Descriptor, Entry, LimitOverride } from '../../../../domain/descriptor/descriptor';
 import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
 import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
 import { asWrong, NO_TEXTS, type LineResult } from '../logs/log-event';
 import { requestWith } from '../mapping/log-mapping';
-import { isObject, parseBytes } from './json';
+import { isObject, parseLine } from './json';
 import { readTimeUs } from './log-time';
 
-type Json = ReturnType<typeof parseBytes>;
+type Json = ReturnType<typeof parseLine>;
 
-export function readDecision(bytes: Buffer, start: number, end: number): LineResult {
-  const json = parseBytes(bytes, start, end);
+export function readDecision(text: ByteString, start: number, end: number): LineResult {
+  const json = parseLine(text, start, end);
   if (!isObject(json)) return asWrong('is not an object of JSON');
   const { time, domain, descriptors, hits } = json;
   const timeUs = typeof time === 'string' ? readTimeUs(time) : NaN;
@@ -21,7 +21,7 @@ export function readDecision(bytes: Buffer, start: number, end: number): LineRes
   if (read === undefined) return asWrong('has no descriptors, or other ones than a decision log has');
   const ofRequest = hits === undefined ? 1 : readHits(hits);
   if (ofRequest === undefined || ofRequest < 0) return asWrong('has hits that are not a whole number');
-  return { timeUs, request: requestWith({ domain, descriptors: read, hits: ofRequest }), texts: NO_TEXTS, hits: ofRequest };
+  return { timeUs, request: requestWith({ domain, descriptors: read, hits: ofRequest }), texts: NO_TEXTS, hits: ofRequest, bytes: 0, number: 0 };
 }
 
 function readDescriptors(list: readonly Json[]): Descriptor[] | undefined {

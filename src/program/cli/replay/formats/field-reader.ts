@@ -6,10 +6,10 @@ import type { ByteString } from '../../../../domain/descriptor/descriptor';
 export type FieldValues = (ByteString | undefined)[];
 
 export interface FieldReader {
-  /** Fills the values from the bytes of a line; returns what is wrong with the line, or undefined. */
-  read(bytes: Buffer, start: number, end: number, values: FieldValues): string | undefined;
-  /** Where the line that begins at `start` ends; -1: after these bytes. Absent: at the next line feed. */
-  endOf?(bytes: Buffer, start: number): number;
+  /** Fills the values from a line; returns what is wrong with the line, or undefined. The text has one character for each byte. */
+  read(text: ByteString, start: number, end: number, values: FieldValues): string | undefined;
+  /** Where the line that begins at `start` ends; -1: after this text. Absent: at the next line feed. */
+  endOf?(text: ByteString, start: number): number;
 }
 
 /** Fields of a format, and those that a mapping names but the format does not have. */

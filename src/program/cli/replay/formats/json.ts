@@ -1,10 +1,10 @@
 /** Reads lines of JSON; a name with dots is a path into objects. */
 
+import { toText } from '../../../../domain/descriptor/byte-string';
+import type { ByteString } from '../../../../domain/descriptor/descriptor';
 import type { FieldReader, FieldValues } from './field-reader';
 
 type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [name: string]: Json };
-
-const OPEN = 123;
 
 export interface JsonReaderOptions {
   readonly wanted: readonly string[];
@@ -23,8 +23,8 @@ export class JsonReader implements FieldReader {
     this.absent = absent;
   }
 
-  read(bytes: Buffer, start: number, end: number, values: FieldValues): string | undefined {
-    const json = parseBytes(bytes, start, end);
+  read(text: ByteString, start: number, end: number, values: FieldValues): string | undefined {
+    const json = parseLine(text, start, end);
     if (json === undefined) return 'is not JSON';
     if (!isObject(json)) return 'is not an object of JSON';
     for (let i = 0; i < this.names.length; i += 1) values[i] = this.valueOf(json, i);
@@ -45,14 +45,11 @@ export class JsonReader implements FieldReader {
   }
 }
 
-/** The JSON with texts as byte strings; undefined: it is none. */
-export function parseBytes(bytes: Buffer, start: number, end: number): Json {
-  let at = start;
-  while (at < end && (bytes[at] ?? 0) <= 32) at += 1;
-  if (bytes[at] !== OPEN) return parse(bytes.toString('latin1', start, end));
+/** The JSON of a line, with texts as byte strings; undefined: it is none. */
+export function parseLine(text: ByteString, start: number, end: number): Json {
   // The marks of JSON are ASCII, so bytes can be parsed as they are. Only an escape names a character that may be several bytes.
-  const text = bytes.toString('latin1', start, end);
-  return text.includes('\\u') ? parse(bytes.toString('utf8', start, end), toBytes) : parse(text);
+  const line = text.slice(start, end);
+  return line.includes('\\u') ? parse(toText(line), toBytes) : parse(line);
 }
 
 function parse(text: string, revive?: (key: string, value: Json) => Json): Json {

@@ -10,6 +10,10 @@ export interface LogEvent {
   /** By form of descriptors, the text of the key; undefined: the request has no such descriptor. */
   readonly texts: readonly (string | undefined)[];
   readonly hits: number;
+  /** The bytes of its line. */
+  bytes: number;
+  /** Requests of one time keep the order of their lines. */
+  number: number;
 }
 
 export const NO_TEXTS: readonly (string | undefined)[] = [];

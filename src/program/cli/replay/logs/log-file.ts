@@ -1,5 +1,6 @@
 /** One log: opens it, finds its format, and reads its lines one by one. */
 
+import type { ByteString } from '../../../../domain/descriptor/descriptor';
 import { asError } from '../../../../lib/errors';
 import { AccessLogReader } from '../formats/access-log';
 import { CsvReader } from '../formats/csv';
@@ -33,7 +34,7 @@ export interface WrongInFile {
   readonly message: string;
 }
 
-type ReadLine = (bytes: Buffer, start: number, end: number) => LineResult;
+type ReadLine = (text: ByteString, start: number, end: number) => LineResult;
 
 /** The name of standard input in messages. */
 export function shownName(name: string): string {
@@ -43,8 +44,6 @@ export function shownName(name: string): string {
 export class LogFile {
   /** The line that was read last. */
   event: LogEvent | undefined;
-  /** Bytes of its line. */
-  eventBytes = 0;
   format: LogFormat | undefined;
   private readonly name: string;
   private readLine: ReadLine | undefined;
@@ -85,14 +84,14 @@ export class LogFile {
       }
       const read = this.readLine ?? this.begin();
       if (read === undefined) continue;
-      const result = read(lines.bytes, lines.start, lines.end);
+      const result = read(lines.text, lines.start, lines.end);
       if (isWrong(result)) {
         this.wrong(result.wrong);
         lines.splitAtLineFeed();
         continue;
       }
       this.event = result;
-      this.eventBytes = lines.end - lines.start;
+      result.bytes = lines.end - lines.start;
       return true;
     }
   }
@@ -123,8 +122,8 @@ export class LogFile {
   /** Undefined: the line is only the first of CSV, or wrong. */
   private begin(): ReadLine | undefined {
     const { lines, options } = this;
-    const { bytes, start, end } = lines;
-    this.format = options.format ?? options.mapping?.format ?? findFormat(bytes, start, end);
+    const { text, start, end } = lines;
+    this.format = options.format ?? options.mapping?.format ?? findFormat(text, start, end);
     if (this.format === undefined) {
       this.wrong('is of no known format; name it with --format-log');
       return undefined;
@@ -141,8 +140,8 @@ export class LogFile {
   }
 
   private beginFields(format: Exclude<LogFormat, 'decisions'>, mapping: LogMapping): ReadLine | undefined {
-    const { bytes, start } = this.lines;
-    const isJson = format === 'envoy' && bytes[start] === OPEN_BRACE;
+    const { text, start } = this.lines;
+    const isJson = format === 'envoy' && text.charCodeAt(start) === OPEN_BRACE;
     const maker = new RequestMaker({ mapping, timeField: isJson ? 'start_time' : 'time', isKeyed: this.options.isKeyed });
     const wanted = maker.fields;
     const reader = this.openReader({ format, isJson, wanted });
@@ -157,9 +156,9 @@ export class LogFile {
   }
 
   private openReader({ format, isJson, wanted }: OpenReaderInput): FieldReader {
-    const { bytes, start, end } = this.lines;
+    const { text, start, end } = this.lines;
     try {
-      if (format === 'csv') return new CsvReader(bytes.toString('latin1', start, end), wanted);
+      if (format === 'csv') return new CsvReader(text.slice(start, end), wanted);
       if (format === 'json') return new JsonReader({ wanted });
       return isJson ? new JsonReader({ wanted, absent: '-' }) : new AccessLogReader(format === 'envoy' ? 'envoy' : 'combined', wanted);
     } catch (error) {

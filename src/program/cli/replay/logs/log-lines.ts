@@ -1,26 +1,24 @@
-/** The lines of one log, as bytes in a buffer, with their numbers. */
+/** The lines of one log, with their numbers. */
 
 import { isUtf8 } from 'node:buffer';
+import type { ByteString } from '../../../../domain/descriptor/descriptor';
 import type { LogBytes } from './log-bytes';
 
 /** A longer line is wrong, and is skipped without being kept. */
 export const LINE_BYTES_MAX = 1024 * 1024;
 
-const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-const NOTHING: Buffer = Buffer.alloc(0);
+export type LineEnd = (text: ByteString, start: number) => number;
 
-export type LineEnd = (bytes: Buffer, start: number) => number;
-
-const endOfLine: LineEnd = (bytes, start) => bytes.indexOf(LINE_FEED, start);
+const endOfLine: LineEnd = (text, start) => text.indexOf('\n', start);
 
 /** What `next` found: a line, an end of the bytes that were read, or a line that is too long. */
 export type Found = 'line' | 'more' | 'long';
 
 export class LogLines {
-  /** The line is from `start` to `end` of these bytes. */
-  bytes: Buffer = NOTHING;
+  /** The line is from `start` to `end` of this text, which has one character for each byte. */
+  text: ByteString = '';
   start = 0;
   end = 0;
   /** The number of the line, from 1. */
@@ -31,7 +29,7 @@ export class LogLines {
   private lineFeeds = 0;
   private isEnded = false;
   private isSkipping = false;
-  /** The bytes that were read have a NUL or are not UTF-8, so each line must be looked at. */
+  /** What was read may have a NUL or be no UTF-8, so each line must be looked at. */
   private isSuspect = false;
 
   constructor(private readonly source: LogBytes) {}
@@ -40,15 +38,16 @@ export class LogLines {
   async fill(): Promise<boolean> {
     if (this.isEnded) return false;
     const read = await this.source.chunks.next();
-    const rest = this.bytes.subarray(this.nextStart);
+    const rest = this.text.slice(this.nextStart);
     this.nextStart = 0;
     if (read.done === true) {
       this.isEnded = true;
-      this.bytes = rest;
+      this.text = rest;
       return rest.length > 0;
     }
-    this.bytes = rest.length === 0 ? read.value : Buffer.concat([rest, read.value]);
-    this.isSuspect = this.bytes.includes(0) || !isUtf8(this.bytes);
+    // A character may be cut between two reads: then each line is looked at, and none of them is wrong.
+    this.isSuspect = (this.isSuspect && rest.length > 0) || read.value.includes(0) || !isUtf8(read.value);
+    this.text = rest + read.value.toString('latin1');
     return true;
   }
 
@@ -58,22 +57,22 @@ export class LogLines {
       this.number += this.lineFeeds;
       this.lineFeeds = 0;
       const start = this.nextStart;
-      if (start >= this.bytes.length) return 'more';
-      let end = this.isSkipping ? endOfLine(this.bytes, start) : this.endOf(this.bytes, start);
+      if (start >= this.text.length) return 'more';
+      let end = this.isSkipping ? endOfLine(this.text, start) : this.endOf(this.text, start);
       if (end < 0) {
         const atEnd = this.atOpenEnd(start);
         if (atEnd !== undefined) return atEnd;
-        end = this.bytes.length;
+        end = this.text.length;
       }
       this.nextStart = end + 1;
-      this.lineFeeds = this.endOf === endOfLine ? 0 : countLineFeeds(this.bytes, start, end);
+      this.lineFeeds = this.endOf === endOfLine ? 0 : countLineFeeds(this.text, start, end);
       this.number += 1;
       if (this.isSkipping) {
         this.isSkipping = false;
         continue;
       }
       if (end - start > LINE_BYTES_MAX) return 'long';
-      if (end === start || (end === start + 1 && this.bytes[start] === CARRIAGE_RETURN)) continue;
+      if (end === start || (end === start + 1 && this.text.charCodeAt(start) === CARRIAGE_RETURN)) continue;
       this.start = start;
       this.end = end;
       return 'line';
@@ -82,18 +81,18 @@ export class LogLines {
 
   /** Reads the lines of the one that was found again, from the second one on: a quote that nothing closes made them one. */
   splitAtLineFeed(): void {
-    const end = endOfLine(this.bytes, this.start);
+    const end = endOfLine(this.text, this.start);
     if (this.lineFeeds === 0 || end < 0) return;
     this.nextStart = end + 1;
     this.lineFeeds = 0;
   }
 
-  /** What makes the bytes of the line no text. */
+  /** What makes the line no text. */
   fault(): string | undefined {
     if (!this.isSuspect) return undefined;
-    const line = this.bytes.subarray(this.start, this.end);
-    if (line.includes(0)) return 'has a NUL byte';
-    return isUtf8(line) ? undefined : 'is not UTF-8';
+    const line = this.text.slice(this.start, this.end);
+    if (line.includes('\0')) return 'has a NUL byte';
+    return isUtf8(Buffer.from(line, 'latin1')) ? undefined : 'is not UTF-8';
   }
 
   close(): void {
@@ -102,19 +101,19 @@ export class LogLines {
 
   /** The line has no end yet. Undefined: it ends with the log. */
   private atOpenEnd(start: number): Found | undefined {
-    const open = this.bytes.length - start;
+    const open = this.text.length - start;
     if (this.isEnded) {
-      const whole = endOfLine(this.bytes, start);
+      const whole = endOfLine(this.text, start);
       // A quote stays open until the end.
-      if (whole >= 0 && !this.isSkipping) this.lineFeeds = countLineFeeds(this.bytes, start, this.bytes.length);
+      if (whole >= 0 && !this.isSkipping) this.lineFeeds = countLineFeeds(this.text, start, this.text.length);
       return undefined;
     }
     if (this.isSkipping) {
-      this.nextStart = this.bytes.length;
+      this.nextStart = this.text.length;
       return 'more';
     }
     if (open <= LINE_BYTES_MAX) return 'more';
-    const end = endOfLine(this.bytes, start);
+    const end = endOfLine(this.text, start);
     this.number += 1;
     if (end >= 0) {
       this.nextStart = end + 1;
@@ -122,13 +121,13 @@ export class LogLines {
     }
     this.isSkipping = true;
     this.number -= 1;
-    this.nextStart = this.bytes.length;
+    this.nextStart = this.text.length;
     return 'long';
   }
 }
 
-function countLineFeeds(bytes: Buffer, start: number, end: number): number {
+function countLineFeeds(text: ByteString, start: number, end: number): number {
   let count = 0;
-  for (let at = bytes.indexOf(LINE_FEED, start); at >= 0 && at < end; at = bytes.indexOf(LINE_FEED, at + 1)) count += 1;
+  for (let at = text.indexOf('\n', start); at >= 0 && at < end; at = text.indexOf('\n', at + 1)) count += 1;
   return count;
 }

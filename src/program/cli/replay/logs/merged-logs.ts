@@ -24,8 +24,8 @@ export async function readMerged({ files, reorderUs, onEvent, isStopped }: Merge
   let steps = 0;
   let [next] = open;
   while (next !== undefined) {
-    const { event, eventBytes } = next;
-    if (event !== undefined && !order.add(event, eventBytes)) next.wrong(lateMessage(event, order, reorderUs));
+    const { event } = next;
+    if (event !== undefined && !order.add(event)) next.wrong(lateMessage(event, order, reorderUs));
     for (let due = order.release(); due !== undefined; due = order.release()) onEvent(due, next);
     if (!next.next()) {
       if (!(await advance(next))) open.splice(open.indexOf(next), 1);

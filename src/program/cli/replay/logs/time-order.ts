@@ -10,25 +10,18 @@ const HELD_BYTES_MAX = 64 * 1024 * 1024;
 const JUMP_US = 3_600_000_000;
 const AHEAD_MAX = 100;
 
-interface Held {
-  readonly event: LogEvent;
-  readonly bytes: number;
-  /** Requests of one time keep the order of their lines. */
-  readonly number: number;
-}
-
 /** Whether a comes before b. */
-function isBefore(a: Held, b: Held): boolean {
-  return a.event.timeUs < b.event.timeUs || (a.event.timeUs === b.event.timeUs && a.number < b.number);
+function isBefore(a: LogEvent, b: LogEvent): boolean {
+  return a.timeUs < b.timeUs || (a.timeUs === b.timeUs && a.number < b.number);
 }
 
 /**
  * Logs are almost in order, so requests that come in order wait in a queue, which costs nothing; only the others need a heap.
  */
 export class TimeOrder {
-  private queue: Held[] = [];
+  private queue: LogEvent[] = [];
   private head = 0;
-  private readonly heap: Held[] = [];
+  private readonly heap: LogEvent[] = [];
   private bytes = 0;
   private numbers = 0;
   private latestUs = -Infinity;
@@ -44,17 +37,18 @@ export class TimeOrder {
   }
 
   /** False: the request is from before those that were released. */
-  add(event: LogEvent, bytes: number): boolean {
+  add(event: LogEvent): boolean {
     const { timeUs } = event;
     if (timeUs < this.releasedUs) return false;
-    const held: Held = { event, bytes, number: (this.numbers += 1) };
-    this.bytes += bytes;
+    this.numbers += 1;
+    event.number = this.numbers;
+    this.bytes += event.bytes;
     const isJump = timeUs > this.latestUs + JUMP_US && this.latestUs > 0 && this.ahead < AHEAD_MAX;
     this.ahead = isJump ? this.ahead + 1 : 0;
     if (timeUs >= this.latestUs && !isJump) {
       this.latestUs = timeUs;
-      this.queue.push(held);
-    } else this.push(held);
+      this.queue.push(event);
+    } else this.push(event);
     return true;
   }
 
@@ -64,13 +58,13 @@ export class TimeOrder {
     const top = this.heap[0];
     const next = first === undefined || (top !== undefined && isBefore(top, first)) ? top : first;
     if (next === undefined) return undefined;
-    const isDue = next.event.timeUs <= this.latestUs - this.windowUs || this.size > HELD_MAX || this.bytes > HELD_BYTES_MAX;
+    const isDue = next.timeUs <= this.latestUs - this.windowUs || this.size > HELD_MAX || this.bytes > HELD_BYTES_MAX;
     if (!isDue && !isEnd) return undefined;
     if (next === first) this.shift();
     else this.pop();
     this.bytes -= next.bytes;
-    this.releasedUs = next.event.timeUs;
-    return next.event;
+    this.releasedUs = next.timeUs;
+    return next;
   }
 
   private shift(): void {
@@ -80,7 +74,7 @@ export class TimeOrder {
     this.head = 0;
   }
 
-  private push(held: Held): void {
+  private push(held: LogEvent): void {
     const { heap } = this;
     let place = heap.push(held) - 1;
     while (place > 0) {

@@ -1,5 +1,6 @@
 /** How lines of a log become requests: which fields name the time, the domain and the entries. */
 
+import { copyOf } from '../../../../domain/descriptor/byte-string';
 import type { ByteString, Descriptor, Entry, RateLimitRequest } from '../../../../domain/descriptor/descriptor';
 import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
 import type { DescriptorForm } from '../../../offline/keyed/keyed-engine';
@@ -48,7 +49,7 @@ interface EntryPlan {
   /** Undefined: from a field. */
   readonly fixed: Entry | undefined;
   readonly at: number;
-  readonly match: RegExp | undefined;
+  readonly match: Match | undefined;
 }
 
 export interface RequestMakerOptions {
@@ -87,7 +88,7 @@ export class RequestMaker {
         key,
         fixed: value === undefined ? undefined : { key, value },
         at: indexOf(field),
-        match,
+        match: match && new Match(match),
       })),
     );
     this.fields = fields;
@@ -103,12 +104,12 @@ export class RequestMaker {
     if (!(timeUs >= 0)) return asWrong('has a duration that is not a number');
     const hits = hitsAt === ABSENT ? 1 : hitsOf(values[hitsAt]);
     if (Number.isNaN(hits)) return asWrong(`has hits that are not a whole number: ${shown(values[hitsAt] ?? '')}`);
-    if (this.isKeyed) return { timeUs, request: undefined, texts: this.textsOf(values), hits };
+    if (this.isKeyed) return { timeUs, request: undefined, texts: this.textsOf(values), hits, bytes: 0, number: 0 };
     const domain = this.domainAt === ABSENT ? this.mapping.domain.value : values[this.domainAt];
     if (domain === undefined) return asWrong('has no domain');
     const descriptors = this.descriptorsOf(values);
     const request = hitsAt === ABSENT ? { domain, descriptors, hits } : requestWith({ domain, descriptors, hits });
-    return { timeUs, request, texts: NO_TEXTS, hits };
+    return { timeUs, request, texts: NO_TEXTS, hits, bytes: 0, number: 0 };
   }
 
   /** A descriptor with an entry that the line lacks is left out, as Envoy does. */
@@ -143,10 +144,28 @@ function entriesOf(plan: readonly EntryPlan[], values: FieldValues): Entry[] | u
   return entries;
 }
 
-function valueOf(value: string | undefined, match: RegExp | undefined): string | undefined {
-  if (value === undefined || match === undefined) return value;
-  const found = match.exec(value);
-  return found === null ? undefined : (found[1] ?? found[0]);
+function valueOf(value: string | undefined, match: Match | undefined): string | undefined {
+  return value === undefined || match === undefined ? value : match.of(value);
+}
+
+/** Values to remember. */
+const KNOWN_MAX = 1_000;
+
+/** Takes values apart, and remembers the last ones: a log repeats its paths. */
+class Match {
+  private readonly known = new Map<string, string | undefined>();
+
+  constructor(private readonly pattern: RegExp) {}
+
+  of(value: string): string | undefined {
+    const known = this.known.get(value);
+    if (known !== undefined || this.known.has(value)) return known;
+    const found = this.pattern.exec(value);
+    const part = found === null ? undefined : (found[1] ?? found[0]);
+    if (this.known.size >= KNOWN_MAX) this.known.clear();
+    this.known.set(copyOf(value), part);
+    return part;
+  }
 }
 
 /** The values of a descriptor as one text: of a single value, itself; of several, each after its length. */
