@@ -29,25 +29,29 @@ export interface ChangedKeyInput {
 
 export class ChangedKeys {
   requests = 0;
-  private readonly keys: SpaceSaving;
+  /** Exact, until there are too many keys. */
+  private readonly counts = new Map<string, number>();
+  private sketch: SpaceSaving | undefined;
 
-  constructor(keysMax = CHANGED_KEYS_MAX) {
-    this.keys = new SpaceSaving(keysMax);
-  }
+  constructor(private readonly keysMax = CHANGED_KEYS_MAX) {}
 
   count({ domain, rule, entries }: ChangedKeyInput): void {
     this.requests += 1;
     let key = part(toText(domain)) + part(rule);
     for (const entry of entries) key += part(entry.key) + part(shortened(entry.value));
-    const hashed = { key, hash: hashOfKey(key) };
-    if (this.keys.count(hashed, -1, 1) < 0 && this.keys.filter(hashed, 1)) this.keys.enter(hashed, 1);
+    const { counts, sketch } = this;
+    if (sketch !== undefined) {
+      addTo(sketch, key, 1);
+      return;
+    }
+    const known = counts.get(key);
+    if (known !== undefined || counts.size < this.keysMax) counts.set(key, (known ?? 0) + 1);
+    else addTo(this.begin(), key, 1);
   }
 
   /** The keys with the most requests first; of those with as many, the first by name. */
   top(max: number): ChangedKey[] {
-    const { keys, counts, errors } = this.keys;
-    return keys
-      .map((key, counter) => ({ key, requests: counts[counter] ?? 0, error: errors[counter] ?? 0 }))
+    return this.all()
       .sort((a, b) => b.requests - a.requests || (a.key < b.key ? -1 : 1))
       .slice(0, max)
       .map(({ key, requests, error }) => {
@@ -57,6 +61,26 @@ export class ChangedKeys {
         return { domain, rule, entries, requests, ...(error > 0 && { error }) };
       });
   }
+
+  private all(): { readonly key: string; readonly requests: number; readonly error: number }[] {
+    const { sketch } = this;
+    if (sketch === undefined) return Array.from(this.counts, ([key, requests]) => ({ key, requests, error: 0 }));
+    return sketch.keys.map((key, counter) => ({ key, requests: sketch.counts[counter] ?? 0, error: sketch.errors[counter] ?? 0 }));
+  }
+
+  /** From here on, keys with few requests may be counted too high or be missing. */
+  private begin(): SpaceSaving {
+    const sketch = new SpaceSaving(this.keysMax);
+    for (const [key, requests] of this.counts) addTo(sketch, key, requests);
+    this.counts.clear();
+    this.sketch = sketch;
+    return sketch;
+  }
+}
+
+function addTo(sketch: SpaceSaving, key: string, requests: number): void {
+  const hashed = { key, hash: hashOfKey(key) };
+  if (sketch.count(hashed, -1, requests) < 0 && sketch.filter(hashed, requests)) sketch.enter(hashed, requests);
 }
 
 /** With its length, because a text may contain any character. */

@@ -1,5 +1,6 @@
 /** Counts requests, denials and the use of windows by rule, under one configuration. */
 
+import { windowAt } from '../../../../domain/algorithm/window';
 import { toText } from '../../../../domain/descriptor/byte-string';
 import type { ByteString } from '../../../../domain/descriptor/descriptor';
 import type { BucketLimit, Take } from '../../../../domain/bucket/take';
@@ -130,6 +131,8 @@ function countUse(
 }
 
 /** The number of the window of a time, in 32 bits: windows of the clock, whatever the algorithm. */
-export function windowOf({ windowUs, edgesUs }: BucketLimit, timeUs: number): number {
-  return (edgesUs === undefined ? Math.floor(timeUs / windowUs) : Math.floor((edgesUs[1] ?? 0) / US_PER_S)) | 0;
+export function windowOf(limit: BucketLimit, timeUs: number): number {
+  const { windowUs, edgesUs } = limit;
+  // A calendar window is known by its start.
+  return (edgesUs === undefined ? Math.floor(timeUs / windowUs) : Math.floor(windowAt(limit, timeUs).index / US_PER_S)) | 0;
 }

@@ -1,6 +1,7 @@
 /** The report of a replay for people: plain text, and Markdown for a merge request. */
 
-import type { ChangedKey, ChangedReport, ReplayReport, RuleReport } from './replay-report';
+import type { ChangedKey } from '../figures/changed-keys';
+import type { ChangedReport, ReplayReport, RuleReport } from './replay-report';
 
 /** Rules of a table; the JSON has all. */
 const RULES_SHOWN = 50;
