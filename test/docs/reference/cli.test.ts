@@ -7,6 +7,7 @@ import { COMPLETION_USAGE } from '../../../src/program/cli/completion/completion
 import { CONTROL_COMMANDS } from '../../../src/program/cli/control/commands';
 import { optionsOf, usageOf } from '../../../src/program/cli/control/control-command';
 import { EXPLAIN_OPTIONS, EXPLAIN_USAGE } from '../../../src/program/cli/explain/explain';
+import { REPLAY_OPTIONS, REPLAY_USAGE } from '../../../src/program/cli/replay/replay';
 import { RESERVE_OPTIONS, RESERVE_USAGE } from '../../../src/program/cli/reserve';
 import { REFERENCE_CLIENT_FLAGS } from '../../../src/program/cli/reference/reference-client';
 import { REFERENCE_CONFIG_CHECK_FLAGS } from '../../../src/program/cli/reference/reference-config-check';
@@ -53,6 +54,7 @@ const COMMANDS = [
   { command: 'test', options: Object.keys(TEST_OPTIONS), usage: TEST_USAGE },
   { command: 'diff', options: Object.keys(DIFF_OPTIONS), usage: DIFF_USAGE },
   { command: 'simulate', options: Object.keys(SIMULATE_OPTIONS), usage: SIMULATE_USAGE },
+  { command: 'replay', options: Object.keys(REPLAY_OPTIONS), usage: REPLAY_USAGE },
   { command: 'settings', options: Object.keys(SETTINGS_OPTIONS), usage: SETTINGS_USAGE },
   { command: 'schema', options: [], usage: SCHEMA_USAGE },
   { command: 'ask', options: Object.keys(ASK_OPTIONS), usage: ASK_USAGE },

@@ -10,18 +10,23 @@ import { stopSignals } from '../stop-signals';
 import { readDurationUs } from '../test/virtual-time';
 import { readChoice, readWhole, UsageError } from '../usage-error';
 import { LOG_FORMATS, type LogMapping } from './mapping/log-mapping';
+import { fieldsOfLog } from './logs/log-file';
+import { STANDARD_INPUT } from './logs/log-bytes';
+import { readEnvoyMapping } from './mapping/envoy-mapping';
 import { readMapping } from './mapping/read-mapping';
 import { Progress } from './progress';
 import { REPLAY_FORMATS } from './report/replay-formats';
 import { makeReport } from './report/replay-report';
 import { loadConfiguration, runReplay } from './run-replay';
 
-export const REPLAY_USAGE = `weir replay LOG … --config FILE [--candidate FILE] [--map FILE] [--format text|json|markdown|html]
+export const REPLAY_USAGE = `weir replay LOG … --config FILE [--candidate FILE] [--map FILE | --envoy FILE]
+            [--format text|json|markdown|html]
 
   LOG           access logs, CSV or decision logs, also .gz and .zst; - is standard input
   --config      the configuration in force: a file or a directory
   --candidate   the configuration to compare with it
   --map         the file that says which fields of a line are the time and the descriptors
+  --envoy       the configuration of the Envoy that wrote the log: descriptors come from its rate limit actions
   --format-log  csv, json, envoy, combined or decisions (default: found from the first line)
   --format      text (default), json, markdown or html
   --suggest     for each rule the smallest limit that denies at most this share, such as --suggest 0.1%
@@ -38,6 +43,7 @@ export const REPLAY_OPTIONS = {
   config: { type: 'string' },
   candidate: { type: 'string' },
   map: { type: 'string' },
+  envoy: { type: 'string' },
   'format-log': { type: 'string' },
   format: { type: 'string' },
   suggest: { type: 'string' },
@@ -75,7 +81,11 @@ export async function replay({ args, env }: { readonly args: readonly string[]; 
   const errorsMax = readWhole('--errors-max', values['errors-max'], { min: 0, max: LINES_MAX, otherwise: 100_000 });
   const bucketsMax = readWhole('--buckets-max', values['buckets-max'], { min: 1, max: BUCKETS_MAX, otherwise: 4_000_000 });
   const list = new ProblemList();
-  const mapping = values.map === undefined ? undefined : await readMappingFile(values.map, list);
+  if (values.map !== undefined && values.envoy !== undefined) throw new UsageError('weir replay: --map and --envoy both make descriptors; give one of them');
+  const mapping =
+    values.envoy === undefined
+      ? await readMappingFile(values.map, list)
+      : await readEnvoyFile(values.envoy, { log: logs[0] ?? STANDARD_INPUT, list });
   const paths = [values.config, values.candidate].filter((each) => each !== undefined);
   const configurations = [];
   try {
@@ -112,11 +122,23 @@ export async function replay({ args, env }: { readonly args: readonly string[]; 
   return 1;
 }
 
-async function readMappingFile(name: string, list: ProblemList): Promise<LogMapping | undefined> {
-  const text = await readFile(name, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`--map: ${name} cannot be read: ${asError(error).message}`);
+async function readMappingFile(name: string | undefined, list: ProblemList): Promise<LogMapping | undefined> {
+  return name === undefined ? undefined : readMapping({ name, text: await readText('--map', name) }, list);
+}
+
+/** Says first what the log lacks, because the descriptors that need it are left out. */
+async function readEnvoyFile(name: string, { log, list }: { readonly log: string; readonly list: ProblemList }): Promise<LogMapping | undefined> {
+  const read = readEnvoyMapping({ file: { name, text: await readText('--envoy', name) }, fields: await fieldsOfLog(log), list });
+  for (const each of read?.missing ?? []) process.stderr.write(`weir replay: the log lacks ${each}\n`);
+  if (read !== undefined && read.mapping.descriptors.length === 0)
+    throw new UsageError(`weir replay: no rate limit action of ${name} can be replayed from this log; use --map`);
+  return read?.mapping;
+}
+
+function readText(option: string, name: string): Promise<string> {
+  return readFile(name, 'utf8').catch((error: unknown) => {
+    throw new UsageError(`${option}: ${name} cannot be read: ${asError(error).message}`);
   });
-  return readMapping({ name, text }, list);
 }
 
 /** `0.1%` or `0.001`. */

@@ -72,10 +72,17 @@ export async function runReplay(options: ReplayOptions): Promise<ReplayOutcome> 
   try {
     for (const name of options.logs) files.push(await LogFile.open({ name, ...options, isKeyed: replay.isKeyed, onRead: replay.onRead, onWrong: replay.onWrong }));
     await readMerged({ files, reorderUs: options.reorderUs, onEvent: replay.onEvent, isStopped: replay.isStopped });
+  } catch (error) {
+    if (!(error instanceof TooManyWrongError)) throw error;
   } finally {
     for (const file of files) file.close();
   }
   return replay.outcome();
+}
+
+/** Ends the reading at once: a log may have nothing but wrong lines. */
+class TooManyWrongError extends Error {
+  override readonly name = 'TooManyWrongError';
 }
 
 class Replay {
@@ -120,6 +127,9 @@ class Replay {
   readonly onWrong = (wrong: WrongInFile): void => {
     this.linesWrong += 1;
     if (this.wrongLines.length < WRONG_SHOWN) this.wrongLines.push(wrong);
+    if (this.linesWrong <= this.options.errorsMax) return;
+    this.earlyEnd = 'too many wrong lines';
+    throw new TooManyWrongError();
   };
 
   readonly onEvent = (event: LogEvent, file: LogFile): void => {
@@ -144,7 +154,6 @@ class Replay {
     const { options } = this;
     options.onProgress(this.bytes, this.figures.requests);
     if (options.isInterrupted()) this.earlyEnd = 'interrupted';
-    else if (this.linesWrong > options.errorsMax) this.earlyEnd = 'too many wrong lines';
     return this.earlyEnd !== undefined;
   };
 
@@ -164,6 +173,7 @@ interface KeyedForms {
 function keyedForms({ mapping, format, configurations }: ReplayOptions): KeyedForms | undefined {
   const domain = mapping?.domain.value;
   if (mapping === undefined || domain === undefined || (format ?? mapping.format) === 'decisions') return undefined;
+  if (mapping.descriptors.some((entries) => entries.some(({ isOptional }) => isOptional === true))) return undefined;
   const forms = formsOf(mapping);
   return configurations.every(({ ruleSet }) => canBeKeyed(ruleSet, { domain, forms })) ? { domain, forms } : undefined;
 }

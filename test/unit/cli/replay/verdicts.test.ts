@@ -8,7 +8,7 @@ import type { LoadedConfiguration } from '../../../../src/program/cli/replay/run
 import { randomFrom, seededInFull, type Random } from '../../../support/random/random';
 import { configurationOf, replayOf } from '../../../support/replay/replay-of';
 
-const LOGS = 2_000;
+const LOGS = 1_000;
 const LOGS_A_CONFIGURATION = 10;
 const REQUESTS = 40;
 const START_US = Date.UTC(2026, 10, 23, 23, 59, 0) * 1_000;

@@ -32,7 +32,8 @@ function readNumber(text: string): number {
   const number = Number(text);
   if (number < SECONDS_MAX) return Math.round(number * US_PER_S);
   if (number < MILLISECONDS_MAX) return Math.round(number * US_PER_MS);
-  return number < MICROSECONDS_MAX ? Math.round(number) : Math.floor(number / 1_000);
+  // Nanoseconds are more digits than a number has.
+  return number < MICROSECONDS_MAX ? Math.round(number) : Number(text.replace(/\..*$/, '').slice(0, -3));
 }
 
 function readAccessLog(text: string): number {

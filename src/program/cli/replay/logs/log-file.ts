@@ -2,15 +2,15 @@
 
 import type { ByteString } from '../../../../domain/descriptor/descriptor';
 import { asError } from '../../../../lib/errors';
-import { AccessLogReader } from '../formats/access-log';
+import { AccessLogReader, ENVOY_FIELDS } from '../formats/access-log';
 import { CsvReader } from '../formats/csv';
 import { readDecision } from '../formats/decisions';
 import type { FieldReader, FieldValues } from '../formats/field-reader';
 import { findFormat } from '../formats/find-format';
-import { JsonReader } from '../formats/json';
+import { isObject, JsonReader, parseLine } from '../formats/json';
 import { RequestMaker, type LogFormat, type LogMapping } from '../mapping/log-mapping';
 import { UsageError } from '../../usage-error';
-import { openLogBytes } from './log-bytes';
+import { openLogBytes, STANDARD_INPUT } from './log-bytes';
 import { isWrong, type LineResult, type LogEvent } from './log-event';
 import { LINE_BYTES_MAX, LogLines } from './log-lines';
 
@@ -34,11 +34,27 @@ export interface WrongInFile {
   readonly message: string;
 }
 
+/** The fields of the first line of a log, for a mapping that depends on them. */
+export async function fieldsOfLog(name: string): Promise<readonly string[]> {
+  if (name === STANDARD_INPUT) return ENVOY_FIELDS;
+  const bytes = await openLogBytes({ name, onRead: () => undefined }).catch((error: unknown) => {
+    throw error instanceof UsageError ? error : new UsageError(`weir replay: ${name} cannot be read: ${asError(error).message}`);
+  });
+  const lines = new LogLines(bytes);
+  try {
+    while (lines.next() === 'more') if (!(await lines.fill())) return ENVOY_FIELDS;
+    const json = parseLine(lines.text, lines.start, lines.end);
+    return isObject(json) ? Object.keys(json) : ENVOY_FIELDS;
+  } finally {
+    bytes.close();
+  }
+}
+
 type ReadLine = (text: ByteString, start: number, end: number) => LineResult;
 
 /** The name of standard input in messages. */
 export function shownName(name: string): string {
-  return name === '-' ? 'standard input' : name;
+  return name === STANDARD_INPUT ? 'standard input' : name;
 }
 
 export class LogFile {

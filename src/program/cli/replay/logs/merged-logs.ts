@@ -19,7 +19,7 @@ const STEPS = 8_192;
 /** Resolves once all logs have ended or the caller stops. */
 export async function readMerged({ files, reorderUs, onEvent, isStopped }: MergedLogsOptions): Promise<void> {
   const open: LogFile[] = [];
-  for (const file of files) if (await advance(file)) open.push(file);
+  for (const file of files) if (await advance(file, isStopped)) open.push(file);
   const order = new TimeOrder(reorderUs);
   let steps = 0;
   let [next] = open;
@@ -28,7 +28,7 @@ export async function readMerged({ files, reorderUs, onEvent, isStopped }: Merge
     if (event !== undefined && !order.add(event)) next.wrong(lateMessage(event, order, reorderUs));
     for (let due = order.release(); due !== undefined; due = order.release()) onEvent(due, next);
     if (!next.next()) {
-      if (!(await advance(next))) open.splice(open.indexOf(next), 1);
+      if (!(await advance(next, isStopped))) open.splice(open.indexOf(next), 1);
       if (isStopped()) return;
     } else if ((steps += 1) % STEPS === 0 && isStopped()) return;
     next = open.length > 1 ? earliestOf(open) : open[0];
@@ -46,9 +46,9 @@ function lateMessage({ timeUs }: LogEvent, order: TimeOrder, reorderUs: number):
   return `is ${lateS.toFixed(1)} s before a line that was replayed; lines wait ${reorderUs / 1_000_000} s for earlier ones (--reorder)`;
 }
 
-/** Reads up to the next request of the log; false at its end. */
-async function advance(file: LogFile): Promise<boolean> {
-  while (await file.fill()) if (file.next()) return true;
+/** Reads up to the next request of the log; false at its end, or when the caller stops. */
+async function advance(file: LogFile, isStopped: () => boolean): Promise<boolean> {
+  while (!isStopped() && (await file.fill())) if (file.next()) return true;
   file.event = undefined;
   return false;
 }

@@ -21,6 +21,32 @@ export interface EntrySource {
   readonly field?: string;
   /** The value is its first group, or else all that it matches; a value without a match counts as absent. */
   readonly match?: RegExp;
+  /** The descriptor has the entry only if the conditions hold, and is not sent otherwise. */
+  readonly when?: EntryConditions;
+  /** A line that lacks the field sends the descriptor without the entry. */
+  readonly isOptional?: true;
+}
+
+export interface EntryCondition {
+  readonly field: string;
+  readonly pattern: RegExp;
+  readonly isInverted: boolean;
+}
+
+export interface EntryConditions {
+  readonly conditions: readonly EntryCondition[];
+  /** Whether all of them must hold, or not all. */
+  readonly isExpected: boolean;
+}
+
+/** The routes of a proxy: a descriptor of a route is only sent for requests that take it. */
+export interface RouteTable {
+  /** The first that matches is taken. */
+  readonly routes: readonly { readonly domains: readonly string[]; readonly path: RegExp }[];
+  /** By descriptor: the number of its route. */
+  readonly places: readonly (number | undefined)[];
+  readonly pathField: string | undefined;
+  readonly authorityField: string | undefined;
 }
 
 export interface DurationSource {
@@ -40,6 +66,8 @@ export interface LogMapping {
   readonly descriptors: readonly (readonly EntrySource[])[];
   /** The field with the hits. Absent: each request has one. */
   readonly hits?: string | undefined;
+  /** Absent: every line sends every descriptor. */
+  readonly routes?: RouteTable;
 }
 
 const ABSENT = -1;
@@ -50,6 +78,9 @@ interface EntryPlan {
   readonly fixed: Entry | undefined;
   readonly at: number;
   readonly match: Match | undefined;
+  readonly isOptional: boolean;
+  readonly isExpected: boolean;
+  readonly conditions: readonly { readonly at: number; readonly pattern: RegExp; readonly isInverted: boolean }[] | undefined;
 }
 
 export interface RequestMakerOptions {
@@ -69,6 +100,8 @@ export class RequestMaker {
   private readonly domainAt: number;
   private readonly durationAt: number;
   private readonly hitsAt: number;
+  private readonly pathAt: number;
+  private readonly authorityAt: number;
   private readonly plans: readonly (readonly EntryPlan[])[];
 
   constructor({ mapping, timeField, isKeyed }: RequestMakerOptions) {
@@ -84,13 +117,18 @@ export class RequestMaker {
     this.domainAt = indexOf(mapping.domain.field);
     this.hitsAt = indexOf(mapping.hits);
     this.plans = mapping.descriptors.map((entries) =>
-      entries.map(({ key, value, field, match }) => ({
+      entries.map(({ key, value, field, match, when, isOptional }) => ({
+        isOptional: isOptional === true,
+        isExpected: when?.isExpected !== false,
+        conditions: when?.conditions.map((condition) => ({ ...condition, at: indexOf(condition.field) })),
         key,
         fixed: value === undefined ? undefined : { key, value },
         at: indexOf(field),
         match: match && new Match(match),
       })),
     );
+    this.pathAt = indexOf(mapping.routes?.pathField);
+    this.authorityAt = indexOf(mapping.routes?.authorityField);
     this.fields = fields;
   }
 
@@ -115,8 +153,9 @@ export class RequestMaker {
   /** A descriptor with an entry that the line lacks is left out, as Envoy does. */
   private descriptorsOf(values: FieldValues): Descriptor[] {
     const descriptors: Descriptor[] = [];
-    for (const plan of this.plans) {
-      const entries = entriesOf(plan, values);
+    const route = this.routeOf(values);
+    for (const [i, plan] of this.plans.entries()) {
+      const entries = this.isOnRoute(i, route) ? entriesOf(plan, values) : undefined;
       if (entries !== undefined) descriptors.push({ entries });
     }
     return descriptors;
@@ -125,23 +164,53 @@ export class RequestMaker {
   private textsOf(values: FieldValues): (string | undefined)[] {
     const { plans } = this;
     const texts = new Array<string | undefined>(plans.length);
-    for (let i = 0; i < plans.length; i += 1) texts[i] = textOf(plans[i] ?? [], values);
+    const route = this.routeOf(values);
+    for (let i = 0; i < plans.length; i += 1) texts[i] = this.isOnRoute(i, route) ? textOf(plans[i] ?? [], values) : undefined;
     return texts;
+  }
+
+  private isOnRoute(descriptor: number, route: number): boolean {
+    const { routes } = this.mapping;
+    return routes === undefined || routes.places[descriptor] === route;
+  }
+
+  /** The number of the first route that the request matches. */
+  private routeOf(values: FieldValues): number {
+    const { routes } = this.mapping;
+    if (routes === undefined) return ABSENT;
+    const path = values[this.pathAt];
+    const host = values[this.authorityAt]?.replace(/:\d+$/, '').toLowerCase();
+    return routes.routes.findIndex((route) => (path === undefined || route.path.test(path)) && (host === undefined || route.domains.some((domain) => isOfDomain(host, domain))));
   }
 }
 
 function entriesOf(plan: readonly EntryPlan[], values: FieldValues): Entry[] | undefined {
   const entries: Entry[] = [];
-  for (const { key, fixed, at, match } of plan) {
+  for (const entry of plan) {
+    const { key, fixed, at, match } = entry;
+    if (!holds(entry, values)) return undefined;
     if (fixed !== undefined) {
       entries.push(fixed);
       continue;
     }
     const value = valueOf(values[at], match);
+    if (value === undefined && entry.isOptional) continue;
     if (value === undefined) return undefined;
     entries.push({ key, value });
   }
   return entries;
+}
+
+function isOfDomain(host: string, domain: string): boolean {
+  if (domain === '*') return true;
+  if (domain.startsWith('*')) return host.endsWith(domain.slice(1).toLowerCase());
+  return domain.endsWith('*') ? host.startsWith(domain.slice(0, -1).toLowerCase()) : host === domain.replace(/:\d+$/, '').toLowerCase();
+}
+
+function holds({ conditions, isExpected }: EntryPlan, values: FieldValues): boolean {
+  if (conditions === undefined) return true;
+  const all = conditions.every(({ at, pattern, isInverted }) => (values[at] !== undefined && pattern.test(values[at])) !== isInverted);
+  return all === isExpected;
 }
 
 function valueOf(value: string | undefined, match: Match | undefined): string | undefined {
@@ -172,7 +241,9 @@ class Match {
 function textOf(plan: readonly EntryPlan[], values: FieldValues): string | undefined {
   let text = '';
   let count = 0;
-  for (const { fixed, at, match } of plan) {
+  for (const entry of plan) {
+    const { fixed, at, match } = entry;
+    if (!holds(entry, values)) return undefined;
     if (fixed !== undefined) continue;
     const value = valueOf(values[at], match);
     if (value === undefined) return undefined;
