@@ -49,7 +49,7 @@ export class ChangedKeys {
     else addTo(this.begin(), key, 1);
   }
 
-  /** The keys with the most requests first; of those with as many, the first by name. */
+  /** The keys with the most requests first; those with as many have a fixed order. */
   top(max: number): ChangedKey[] {
     return this.all()
       .sort((a, b) => b.requests - a.requests || (a.key < b.key ? -1 : 1))
