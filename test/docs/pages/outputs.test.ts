@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { runWeir } from '../../support/processes/command';
 
-const PAGES = ['docs/simulate.md'];
+const PAGES = ['docs/rollout.md', 'docs/simulate.md'];
 
 interface Shown {
   readonly page: string;
