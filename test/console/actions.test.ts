@@ -211,6 +211,13 @@ test('a shared address of Try explains at once: the winner, the losers, the reco
   await page.getByText('contract_7').waitFor();
   expect(await page.getByText('wins', { exact: true }).count()).toBe(2);
   expect(await page.getByText('loses', { exact: true }).count()).toBeGreaterThan(0);
+  // A blocked request is denied at every rate.
+  await page.getByLabel('Requests a second').fill('2');
+  await page.getByRole('button', { name: 'Simulate' }).click();
+  await page.getByRole('img', { name: '0 of 120 requests would be admitted, 120 denied, from full buckets.' }).waitFor();
+  await page.getByLabel('Requests a second').fill('many');
+  await page.getByRole('button', { name: 'Simulate' }).click();
+  await page.getByText('per_second').waitFor();
   expect(faults).toEqual([]);
   await close();
 });

@@ -543,6 +543,27 @@ export interface Operations {
       readonly omitted: number;
     };
   };
+  readonly simulateRequest: {
+    readonly body: {
+      readonly domain: string;
+      readonly descriptors: readonly { readonly entries: readonly Entry[] }[];
+      readonly per_second: number;
+      readonly for_seconds: number;
+      readonly burst?: number;
+    };
+    readonly reply: {
+      readonly requests: number;
+      readonly admitted: number;
+      readonly denied: number;
+      readonly capacity?: number;
+      readonly columns: readonly {
+        readonly from_seconds: number;
+        readonly admitted: number;
+        readonly denied: number;
+        readonly left?: number;
+      }[];
+    };
+  };
   readonly lookupBuckets: { readonly body: Request; readonly reply: { readonly buckets: readonly Bucket[] } };
   readonly listBuckets: {
     readonly query: { readonly limit?: number; readonly cursor?: string; readonly domain: string; readonly prefix?: string };
@@ -822,6 +843,7 @@ export const OPERATIONS = {
   listExceptions: { method: 'GET', path: '/v1/exceptions' },
   explainRequest: { method: 'POST', path: '/v1/explain' },
   getTenantLimits: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}/limits' },
+  simulateRequest: { method: 'POST', path: '/v1/simulate' },
   lookupBuckets: { method: 'POST', path: '/v1/buckets/lookup' },
   listBuckets: { method: 'GET', path: '/v1/buckets' },
   resetBuckets: { method: 'POST', path: '/v1/buckets/reset' },

@@ -39,6 +39,9 @@ const EXAMPLES: Readonly<Record<string, Partial<AdminRequest>>> = {
   promoteOverride: { body: {} },
   giveCredit: { body: { domain: 'payments', entries: [{ key: 'merchant', value: 'm1' }], hits: 1 } },
   explainRequest: { body: { domain: 'payments', descriptors: [{ entries: [{ key: 'merchant', value: 'm1' }] }] } },
+  simulateRequest: {
+    body: { domain: 'payments', descriptors: [{ entries: [{ key: 'merchant', value: 'm1' }] }], per_second: 2, for_seconds: 60 },
+  },
   listTopKeys: { query: 'question=denied' },
   showDayOfKey: { query: 'domain=payments&entries=merchant%3Dm1' },
   restoreControl: { body: {} },

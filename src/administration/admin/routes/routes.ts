@@ -10,6 +10,7 @@ import { LIVE_ROUTES } from './live-routes';
 import { plansInForce } from './plans-route';
 import { RECORD_ROUTES } from './records/record-routes';
 import type { AdminRoute } from '../route/route';
+import { simulate } from './simulate-route';
 import { SESSION_ROUTES } from './session-routes';
 import { SYSTEM_ROUTES } from './system-routes';
 import { TAIL_ROUTES } from './tail-routes';
@@ -19,6 +20,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   plansInForce,
   exceptions,
   ...EXPLAIN_ROUTES,
+  simulate,
   ...BUCKET_ROUTES,
   credit,
   ...SYSTEM_ROUTES,

@@ -13,7 +13,9 @@ import { DomainField } from '../parts/filters/domain-field';
 import { FailureNote } from '../parts/failure';
 import { Field } from '../parts/field';
 import { LeftBar } from '../parts/left-bar';
+import { SimulationPicture } from '../parts/simulation-picture';
 import { State } from '../parts/state';
+import { TextField } from '../parts/text-field';
 
 type Explained = Reply<'explainRequest'>;
 
@@ -91,7 +93,58 @@ export function TryPage() {
       </form>
       <FailureNote error={error} />
       {explained !== undefined && <Explanation explained={explained} />}
+      {explained !== undefined && <Simulate key={text} domain={domain} text={text} />}
     </>
+  );
+}
+
+/** Requests at a rate under the same limits, from full buckets. */
+function Simulate({ domain, text }: { readonly domain: string; readonly text: string }) {
+  const [perSecond, setPerSecond] = useState('1');
+  const [forSeconds, setForSeconds] = useState('60');
+  const [burst, setBurst] = useState('0');
+  const [simulated, setSimulated] = useState<Reply<'simulateRequest'> | undefined>(undefined);
+  const [error, setError] = useState<Error | undefined>(undefined);
+  const simulate = async (): Promise<void> => {
+    setError(undefined);
+    try {
+      const descriptors = text
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+        .map((line) => ({ entries: readDescriptor(line) }));
+      const body = { domain, descriptors, per_second: Number(perSecond), for_seconds: Number(forSeconds), burst: Number(burst) };
+      setSimulated(await call('simulateRequest', { body }));
+    } catch (failure) {
+      setSimulated(undefined);
+      setError(failure instanceof Error ? failure : new Error(messageOf(failure)));
+    }
+  };
+  return (
+    <section aria-labelledby="simulate">
+      <h2 id="simulate">Under a rate</h2>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void simulate();
+        }}
+      >
+        <TextField label="Requests a second" value={perSecond} onValue={setPerSecond} required />
+        <TextField label="For seconds" value={forSeconds} onValue={setForSeconds} required />
+        <TextField label="At once at the start" value={burst} onValue={setBurst} required />
+        <div class="buttons">
+          <button type="submit">Simulate</button>
+        </div>
+      </form>
+      <FailureNote error={error} />
+      {simulated !== undefined && (
+        <SimulationPicture
+          columns={simulated.columns}
+          capacity={simulated.capacity ?? 0}
+          label={`${simulated.admitted} of ${simulated.requests} requests would be admitted, ${simulated.denied} denied, from full buckets.`}
+        />
+      )}
+    </section>
   );
 }
 
