@@ -385,6 +385,7 @@ export interface ExplainedDescriptor {
   readonly limits: readonly ExplainedLimit[];
   readonly plan?: string;
   readonly plan_source?: PlanSource;
+  readonly stage?: { readonly rollout: string; readonly by: string; readonly percent: number; readonly part: 'candidate' | 'current' };
   readonly block?: ShownRecord;
   readonly pass?: ShownRecord;
   readonly replaced: readonly string[];
@@ -531,6 +532,12 @@ export interface Operations {
         readonly limits: readonly ExplainedLimit[];
         readonly plan?: string;
         readonly plan_source?: PlanSource;
+        readonly stage?: {
+          readonly rollout: string;
+          readonly by: string;
+          readonly percent: number;
+          readonly part: 'candidate' | 'current';
+        };
         readonly block?: ShownRecord;
         readonly pass?: ShownRecord;
         readonly replaced: readonly string[];

@@ -156,7 +156,7 @@ export class DomainCompiler {
     const tenant = this.plans.termsOf(spec, levels.length - 1);
     if (spec.limits.length === 0 && spec.inFlight === undefined && tenant === undefined) return undefined;
     const inFlight = spec.inFlight && this.compileInFlight(spec.inFlight, levels);
-    const { limits, unlimited, name, replaces } = this.limits.compile(spec.limits);
+    const { limits, unlimited, name, replaces } = this.limits.compile(spec.limits, { name: path.join('.'), levels });
     const rule = {
       path,
       limits: inFlight === undefined ? limits : [...limits, inFlight.limit],

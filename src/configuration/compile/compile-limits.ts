@@ -1,6 +1,7 @@
 /** Compiles the limits of a descriptor or of a plan. */
 
 import { CALENDAR_ALGORITHM, type Algorithm } from '../../domain/algorithm/algorithms';
+import type { ByteString } from '../../domain/descriptor/descriptor';
 import { joinPath } from '../../lib/quote';
 import {
   DEFAULT_RESERVATION_TERMS,
@@ -14,12 +15,14 @@ import {
   type ResponseHeaders,
 } from '../../domain/rule/limit';
 import type { ValuesOf } from './field-types/field';
+import { StageCompiler, type LimitOwner } from './compile-stages';
 import type { RESERVATIONS } from './fields/reservations';
 import { warnOfLimit } from './limit-warnings';
 import type { LimitedSpec, RateLimitSpec } from './read/read-limits';
 
 /** Its terms are those of limits that do not say their own. */
 export interface LimitDefaults extends Pick<LimitTerms, 'failureMode' | 'responseHeaders' | 'responseBody' | 'leases'> {
+  readonly domain: ByteString;
   /** For limits without `algorithm`. */
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`: months are calendar months in UTC. */
@@ -54,10 +57,10 @@ export class LimitCompiler {
 
   constructor(private readonly options: LimitDefaults) {}
 
-  compile(specs: readonly RateLimitSpec[]): CompiledLimits {
+  compile(specs: readonly RateLimitSpec[], owner: LimitOwner): CompiledLimits {
     const unlimited = specs.find(({ kind }) => kind === 'unlimited');
     return {
-      limits: this.compileLimits(specs),
+      limits: this.compileLimits(specs, new StageCompiler(this.options.domain, specs, owner)),
       unlimited: unlimited !== undefined,
       name: unlimited?.name ?? '',
       replaces: replacedBy(specs),
@@ -65,15 +68,15 @@ export class LimitCompiler {
   }
 
   /** Two limits with one algorithm and window would share a bucket, where only the smaller one has an effect: that is a problem. */
-  private compileLimits(specs: readonly RateLimitSpec[]): readonly Limit[] {
+  private compileLimits(specs: readonly RateLimitSpec[], stages: StageCompiler): readonly Limit[] {
     const [only] = specs;
     if (only !== undefined && specs.length === 1) {
-      const limit = only.kind === 'limited' ? this.compileWithCandidate(only) : undefined;
+      const limit = only.kind === 'limited' ? this.compileWithCandidate(only, stages) : undefined;
       return limit === undefined ? NONE : [limit];
     }
     const seen = new Map<string, LimitedSpec>();
     return specs.flatMap((spec) => {
-      const limit = spec.kind === 'limited' ? this.compileWithCandidate(spec) : undefined;
+      const limit = spec.kind === 'limited' ? this.compileWithCandidate(spec, stages) : undefined;
       if (limit === undefined || spec.kind !== 'limited') return [];
       for (const one of limit.candidate === undefined ? [limit] : [limit, limit.candidate]) {
         const identity = `${one.role ?? ''} ${one.algorithm} ${windowName(one)}`;
@@ -85,13 +88,13 @@ export class LimitCompiler {
     });
   }
 
-  private compileWithCandidate(spec: LimitedSpec): Limit | undefined {
+  private compileWithCandidate(spec: LimitedSpec, stages: StageCompiler): Limit | undefined {
     const limit = this.compileLimit(spec);
     if (spec.fields.candidate === undefined) return limit;
     const candidate = this.compileLimit(candidateOf(spec));
     if (limit === undefined || candidate === undefined) return limit;
     this.hasCandidates = true;
-    return { ...limit, candidate: { ...candidate, role: 'candidate' } };
+    return { ...limit, candidate: { ...candidate, role: 'candidate', ...stages.of(spec, { limit, candidate }) } };
   }
 
   private overdraftOf({ fields: { overdraft, overdraftMax } }: LimitedSpec): Overdraft | undefined {

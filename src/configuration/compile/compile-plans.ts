@@ -24,7 +24,7 @@ export class DomainPlans {
     const plans = new Map<ByteString, Plan>();
     for (const spec of specs) {
       const name = toByteString(spec.name);
-      const { limits, unlimited, name: limitName, replaces } = compiler.compile(spec.limits);
+      const { limits, unlimited, name: limitName, replaces } = compiler.compile(spec.limits, { name: `plan/${spec.name}` });
       const plan = { name, limits, unlimited, limitName, replaces };
       plans.set(name, plan);
       onPlan(spec, plan);

@@ -119,6 +119,7 @@ function beginDomain(
   const defaults = { ...counting, ...(defaultOverdraft && { overdraft: {} }) };
   const compiler = new DomainCompiler({
     ...counting,
+    domain: toByteString(root.name.value),
     defaultOverdraft,
     failureMode: root.fields.failureMode?.value,
     responseHeaders: root.fields.responseHeaders?.value,

@@ -10,6 +10,7 @@ import type { OverrideSource } from '../../domain/rule/control-view';
 import type { InFlight } from '../../domain/rule/in-flight';
 import { overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
 import type { Match } from '../../domain/rule/match';
+import { beforeStage } from '../../domain/rule/staged-limit';
 
 export interface LimitExplanation {
   readonly name: string;
@@ -75,14 +76,16 @@ export function explainLimits({ match, overridden, written, keys }: LimitsInput)
   // The takes of candidates follow those of all limits.
   let nextCandidate = limits.length;
   return limits.map((limit, at) => {
-    const found = overridden.limits.indexOf(limit);
+    const found = overridden.limits.indexOf(beforeStage(limit));
     const place = found < 0 ? at : found;
     const configured = configuredAt(match, place);
     const by = overridden.sources[place] ?? {};
     const spec = specOf(configured, { match, written });
     const isFromPlan = match.plan !== undefined && limit !== inFlight?.limit;
-    const source: LimitSource =
-      rule === undefined && limit !== inFlight?.limit
+    const isStaged = beforeStage(limit) !== limit;
+    const source: LimitSource = isStaged
+      ? candidateSource({ by: by.candidate?.id, isFromPlan, spec, written })
+      : rule === undefined && limit !== inFlight?.limit
         ? { from: 'request' }
         : { ...giverOf({ match, by: by.limit?.id, base: rule?.limits[place], configured, isFromPlan }), ...placeOf(spec, written) };
     const explained = { ...explainLimit(limit, { bucketKey: keys[at] ?? '', inFlight }), source };
@@ -90,13 +93,22 @@ export function explainLimits({ match, overridden, written, keys }: LimitsInput)
     if (candidate === undefined) return explained;
     const bucketKey = keys[nextCandidate] ?? '';
     nextCandidate += 1;
-    const from = isFromPlan ? ('plan' as const) : ('rule' as const);
-    const ofCandidate: LimitSource =
-      by.candidate === undefined
-        ? { from, ...placeOf(candidateSpecOf(spec), written) }
-        : { from: 'override', record: by.candidate.id, ...placeOf(spec, written) };
+    const ofCandidate = candidateSource({ by: by.candidate?.id, isFromPlan, spec, written });
     return { ...explained, candidate: { ...explainLimit(candidate, { bucketKey, inFlight: undefined }), source: ofCandidate } };
   });
+}
+
+interface CandidateSourceInput {
+  /** The id of an override. */
+  readonly by: string | undefined;
+  readonly isFromPlan: boolean;
+  readonly spec: Placed | undefined;
+  readonly written: Written;
+}
+
+function candidateSource({ by, isFromPlan, spec, written }: CandidateSourceInput): LimitSource {
+  if (by !== undefined) return { from: 'override', record: by, ...placeOf(spec, written) };
+  return { from: isFromPlan ? 'plan' : 'rule', ...placeOf(candidateSpecOf(spec), written) };
 }
 
 function explainLimit(

@@ -10,6 +10,8 @@ import type { PlanInForce } from '../../domain/rule/choose-plan';
 import { matchRequest, type GlobalModes, type Match, type MatchControl } from '../../domain/rule/match';
 import type { Plan } from '../../domain/rule/plan';
 import type { RuleSet } from '../../domain/rule/rule-set';
+import type { StageInForce, StagePart } from '../../domain/rule/stage';
+import { beforeStage } from '../../domain/rule/staged-limit';
 import type { DescriptorLevel } from '../../domain/rule/tree';
 import { COMPARED_MAX, descend, entryText, NO_DESCENT, type Descent, type LevelExplanation } from './explain-levels';
 import { explainLimits, type LimitExplanation } from './explain-limit';
@@ -31,6 +33,8 @@ export interface DescriptorExplanation {
   readonly unlimited: boolean;
   /** The limits that apply, apart from a block or a pass. */
   readonly limits: readonly LimitExplanation[];
+  /** The stage of its candidates; absent: they have none. */
+  readonly stage?: StageExplanation;
   /** The limit is the request's override, not that of the rule. */
   readonly override: boolean;
   /** The plan whose limits apply; absent: the descriptor has no tenants. */
@@ -44,6 +48,16 @@ export interface DescriptorExplanation {
   readonly pass?: string;
   /** Why no limit applies; absent if one does. */
   readonly notLimited?: string;
+}
+
+/** Whether the candidate decides the descriptor. */
+export interface StageExplanation {
+  /** As in `Stage.name`. */
+  readonly rollout: string;
+  /** The key whose values are in the stage or not. */
+  readonly by: string;
+  readonly percent: number;
+  readonly part: StagePart;
 }
 
 /** Why the plan applies, and where the configuration has it. */
@@ -93,7 +107,8 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       keys: takes.filter(({ descriptor }) => descriptor === index).map(({ bucketKey }) => bucketKey),
     });
     const ruleLimits = rule === undefined ? (descent.node?.rule?.limits ?? []) : overridden.limits;
-    const replaced = ruleLimits.filter((limit) => !match.limits.includes(limit)).map(({ name }) => name);
+    const unstaged = match.limits.map(beforeStage);
+    const replaced = ruleLimits.filter((limit) => !unstaged.includes(limit)).map(({ name }) => name);
     const why = notLimited({ ruleSet, request, match, descent, replaced });
     return {
       entries: entries.map(entryText),
@@ -103,6 +118,7 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       unlimited: match.unlimited,
       limits,
       ...(match.plan && explainPlan(match.plan, plans)),
+      ...(match.stage && { stage: explainStage(match.stage) }),
       override: override !== undefined && limits.length > 0,
       replaced,
       ...(selection?.block && { block: selection.block.id }),
@@ -118,11 +134,16 @@ export function withoutBlocks(control: MatchControl): MatchControl {
   return {
     planOf: (domain, tenant) => control.planOf(domain, tenant),
     planLimits: (domain, plan) => control.planLimits(domain, plan),
+    stageOf: (domain, name) => control.stageOf(domain, name),
     select: (domain, entries) => {
       const selection = control.select(domain, entries);
       return selection && { overrides: selection.overrides };
     },
   };
+}
+
+function explainStage({ stage, values: { by = '', percent }, part }: StageInForce): StageExplanation {
+  return { rollout: stage.name, by: toText(by), percent, part };
 }
 
 function explainPlan({ plan, isDefault, unknownPlan }: PlanInForce, plans: ExplainInput['plans']) {

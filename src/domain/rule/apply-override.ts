@@ -4,9 +4,10 @@ import type { LimitValues, Overridden, OverrideSource, SelectedOverride, Selecti
 import { isRateLimit, type Limit, type RateLimit } from './limit';
 import { haveOwnBuckets } from './own-buckets';
 import { replaceValues, tryValues } from './replace-values';
+import type { Stage } from './stage';
 
 /** By the values of a record and a limit, the limit made of both: the same object each time, because a store folds takes whose limits are the same object. */
-type Made = WeakMap<LimitValues, WeakMap<Limit, RateLimit>>;
+type Made = WeakMap<LimitValues | Stage, WeakMap<Limit, RateLimit>>;
 
 const replacements: Made = new WeakMap();
 const withCandidates: Made = new WeakMap();
@@ -63,13 +64,14 @@ function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[])
 const NO_SOURCE: OverrideSource = {};
 
 /** Undefined: the values make no limit of this algorithm, and the configured one stays. */
-function madeOf(limit: RateLimit, { limit: values }: SelectedOverride, known: Made): RateLimit | undefined {
-  let ofValues = known.get(values);
+function madeOf(limit: RateLimit, { limit: values, stage }: SelectedOverride, known: Made): RateLimit | undefined {
+  const by = stage ?? values;
+  let ofValues = known.get(by);
   const before = ofValues?.get(limit);
   if (before !== undefined) return before;
-  const made = known === replacements ? replaceValues(limit, values) : tryValues(limit, values);
+  const made = known === replacements ? replaceValues(limit, values) : tryValues(limit, values, stage);
   if (made === undefined) return undefined;
-  if (ofValues === undefined) known.set(values, (ofValues = new WeakMap()));
+  if (ofValues === undefined) known.set(by, (ofValues = new WeakMap()));
   ofValues.set(limit, made);
   return made;
 }

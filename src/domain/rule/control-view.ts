@@ -3,6 +3,7 @@
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { UnitName } from '../descriptor/unit';
 import type { Limit } from './limit';
+import type { Stage, VersionedStage } from './stage';
 
 /** The values of a limit that operators set while Weir runs. Everything else stays as the rule has it. */
 export interface LimitValues {
@@ -29,6 +30,8 @@ export interface SelectedRecord {
 export interface SelectedOverride extends SelectedRecord {
   readonly kind: 'override';
   readonly limit: LimitValues;
+  /** Of a candidate: it may decide a part of the requests. Absent: it never denies. */
+  readonly stage?: Stage;
 }
 
 /** The records that select one descriptor. */
@@ -60,7 +63,13 @@ export interface OverrideSource {
   readonly candidate?: SelectedOverride;
 }
 
-export interface ControlView {
+/** The interface through which matching asks control data for stages. */
+export interface StagesView {
+  /** The stage of the rule or plan with this name (`Stage.name`); undefined: that of the configuration is in force. */
+  stageOf(domain: ByteString, name: string): VersionedStage | undefined;
+}
+
+export interface ControlView extends StagesView {
   /** Changes whenever an answer of the other methods may change, so that results derived from them can be cached. */
   readonly version: number;
   /** The records that select a descriptor with these entries; undefined: none. */

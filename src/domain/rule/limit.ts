@@ -3,6 +3,7 @@
 import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
 import type { ResponseBody } from './body/response-body';
 import { isCalendarUnit, type Calendar } from './calendar';
+import type { Stage } from './stage';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
 
 /**
@@ -73,6 +74,8 @@ export interface Limit extends LimitTerms {
   readonly calendar?: Calendar;
   /** Counted beside this limit in a bucket of its own, and never denies. Absent: there is none. */
   readonly candidate?: Limit;
+  /** Of a candidate: it may decide a part of the requests. Absent: it never denies. */
+  readonly stage?: Stage;
   /** This limit is a candidate itself, or counts the denials of a penalty, so its bucket is marked. Absent: it is a limit in force. */
   readonly role?: LimitRole;
 }

@@ -13,6 +13,8 @@ import type { InFlight } from './in-flight';
 import { isLimitProblem, isRateLimit, makeLimit, type Limit, type RateLimit } from './limit';
 import type { Mode } from './mode';
 import type { Rule } from './rule';
+import type { StageInForce } from './stage';
+import { stageLimits } from './stage-limits';
 import type { Domain, RuleSet } from './rule-set';
 
 /** Modes for every request. */
@@ -39,6 +41,8 @@ export interface Match {
   readonly inFlight?: InFlight | undefined;
   /** The plan of the tenant; absent: the rule has no plans. */
   readonly plan?: PlanInForce | undefined;
+  /** A candidate decides a part of the requests; absent: none does. */
+  readonly stage?: StageInForce | undefined;
   /** The records of control data that decided this match; absent: none. */
   readonly control?: readonly SelectedRecord[] | undefined;
   /** Denies the whole request. */
@@ -91,6 +95,7 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
         if (overridden.hasCandidates) hasCandidates = true;
       }
     }
+    if (hasCandidates && match.rule !== undefined && !match.unlimited) match = inStage(match, descriptor, control);
     matches[index] = match;
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
@@ -102,6 +107,11 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
     hasCandidates: hasCandidates ? true : undefined,
     blocked: blocks === undefined || modes.shadow ? undefined : true,
   };
+}
+
+function inStage(match: Match, { entries }: Descriptor, control: MatchControl | undefined): Match {
+  const staged = stageLimits({ limits: match.limits, entries, shared: match.rule?.shareThreshold ?? [], control });
+  return staged === undefined ? match : changed(match, { limits: staged.limits, stage: staged.inForce });
 }
 
 type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'inFlight'>>;
@@ -117,6 +127,7 @@ function changed(match: Match, changes: Changes): Match {
     rule: match.rule,
     inFlight: match.inFlight,
     plan: changes.plan ?? match.plan,
+    stage: changes.stage ?? match.stage,
     control: changes.control ?? match.control,
     block: changes.block ?? match.block,
   };

@@ -3,6 +3,7 @@
 import { TRAITS } from '../algorithm/algorithms';
 import type { LimitValues } from './control-view';
 import { isLimitProblem, makeLimit, type Limit, type RateLimit } from './limit';
+import type { Stage } from './stage';
 
 /** Undefined: the values make no limit of this algorithm. */
 export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit | undefined {
@@ -15,11 +16,18 @@ export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit 
   );
   if (isLimitProblem(made)) return undefined;
   const { candidate } = limit;
-  return candidate === undefined ? made : { candidate, ...made };
+  return candidate === undefined ? made : { candidate: withoutStage(candidate), ...made };
+}
+
+/** Values of control data win over the configuration, and so over the stage of a configured candidate, which is still counted. */
+function withoutStage(candidate: Limit): Limit {
+  if (candidate.stage === undefined) return candidate;
+  const { stage, ...others } = candidate;
+  return others;
 }
 
 /** The limit with a candidate of these values beside it; undefined: the values make no limit of this algorithm. */
-export function tryValues(limit: RateLimit, values: LimitValues): RateLimit | undefined {
+export function tryValues(limit: RateLimit, values: LimitValues, stage?: Stage): RateLimit | undefined {
   const made = replaceValues(limit, values);
   if (made === undefined) return undefined;
   const { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, calendar, overdraft } = made;
@@ -38,6 +46,7 @@ export function tryValues(limit: RateLimit, values: LimitValues): RateLimit | un
       role: 'candidate',
       ...(calendar && { calendar }),
       ...(overdraft && { overdraft }),
+      ...(stage && { stage }),
     },
     ...others,
   };

@@ -117,6 +117,11 @@ export class ControlData implements ControlView {
     return control.plans.get(plan);
   }
 
+  /** No record has a stage. */
+  stageOf(): undefined {
+    return undefined;
+  }
+
   /** The record in force; undefined: none. The record of a tenant lacks reason and author if very many tenants have different ones. */
   get(key: RecordKey): StoredRecord | undefined {
     if (key.kind === 'tenant') return this.tenantOf(key);

@@ -311,6 +311,7 @@ function overridesOf(control: MatchControl): MatchControl {
   return {
     planOf: (domain, tenant) => control.planOf(domain, tenant),
     planLimits: (domain, plan) => control.planLimits(domain, plan),
+    stageOf: (domain, name) => control.stageOf(domain, name),
     select: (domain, entries) => {
       const selection = control.select(domain, entries);
       if (selection?.block === undefined && selection?.pass === undefined) return selection;

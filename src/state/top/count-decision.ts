@@ -59,6 +59,7 @@ class DecisionCounter {
       const near = share >= this.parts.nearLimitRatio ? Math.floor(share * SHARE_MAX) : 0;
       const key = seen?.[i] ?? this.keyOf({ request, match, descriptor }, i, seen);
       this.parts.keys.count(key, this.hitsOf(status, status.currentLimit, hits, near));
+      if (match.stage?.part === 'candidate' && !status.fits) this.countDeniedByCandidate(key, hits, status.currentLimit);
     }
   }
 
@@ -70,8 +71,12 @@ class DecisionCounter {
       const hits = descriptor.hits ?? request.hits;
       if (hits <= 0) continue;
       const key = seen?.[i] ?? this.keyOf({ request, match, descriptor }, i, seen);
-      this.parts.keys.countCandidate(key, { hits, limit, remaining: 0, denies: false, share: 0 });
+      this.countDeniedByCandidate(key, hits, limit);
     }
+  }
+
+  private countDeniedByCandidate(key: SeenKey, hits: number, limit: Limit): void {
+    this.parts.keys.countCandidate(key, { hits, limit, remaining: 0, denies: false, share: 0 });
   }
 
   private hitsOf({ limitRemaining: remaining, denies }: DescriptorStatus, limit: Limit, hits: number, near: number): KeyHits {

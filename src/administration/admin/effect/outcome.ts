@@ -44,6 +44,7 @@ export function matchProbe({ entries, rule, plan }: Probe, control: MatchControl
       : {
           select: (of, selected) => control.select(of, selected),
           planLimits: (of, name) => control.planLimits(of, name),
+          stageOf: (of, name) => control.stageOf(of, name),
           planOf: (of, name) => (of === inDomain && name === tenant ? plan.name : control.planOf(of, name)),
         };
   const request = { domain: inDomain, descriptors: [{ entries }], hits: 1 };

@@ -109,6 +109,7 @@ function withoutSelectors(control: MatchControl): MatchControl {
     select: () => undefined,
     planOf: (domain, tenant) => control.planOf(domain, tenant),
     planLimits: (domain, plan) => control.planLimits(domain, plan),
+    stageOf: (domain, name) => control.stageOf(domain, name),
   };
 }
 

@@ -41,6 +41,7 @@ function changed(control: Replica, { key, put }: { readonly key: RecordKey; read
       if (key.kind !== 'plan' || !isMeant(domain, plan)) return control.planLimits(domain, plan);
       return record?.kind === 'plan' ? record.limits : undefined;
     },
+    stageOf: (domain, of) => control.stageOf(domain, of),
     select: (domain, entries) => {
       if (key.kind === 'tenant' || key.kind === 'plan' || domain !== inDomain) return control.select(domain, entries);
       const index = new SelectorIndex();

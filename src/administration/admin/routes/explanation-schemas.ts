@@ -3,6 +3,7 @@
 import { Type, type TSchema } from '@sinclair/typebox';
 import { CONTROL_KINDS } from '../../../state/control/control-record';
 import { LIMIT_GIVERS } from '../../../configuration/explain/explain-limit';
+import { STAGE_PARTS } from '../../../domain/rule/stage';
 import { bucket } from './bucket-routes';
 import { object, shownValues } from '../route/schemas';
 import { effectState, warnings } from './records/effect-schemas';
@@ -108,6 +109,17 @@ export const explainedDescriptor = {
       unknown_plan: Type.Optional(Type.String({ description: 'The plan of the tenant, which the configuration lacks.' })),
       ...place,
     }),
+  ),
+  stage: Type.Optional(
+    object(
+      {
+        rollout: Type.String({ description: 'The name of the rollout.' }),
+        by: Type.String({ description: 'The key whose values are in the stage or not.' }),
+        percent: Type.Number(),
+        part: Type.Union(STAGE_PARTS.map((part) => Type.Literal(part))),
+      },
+      'Whether the candidate decides it: `candidate`, or the limit in force: `current`.',
+    ),
   ),
   block: Type.Optional(shownRecord),
   pass: Type.Optional(shownRecord),

@@ -133,6 +133,47 @@ export function share(): FieldType<number> {
   };
 }
 
+const PERCENT = /^(?:100(?:\.0{1,2})?|\d{1,2}(?:\.\d{1,2})?)$/;
+
+/** A percentage as a number. */
+export function percent(): FieldType<number> {
+  const range = 'a number from 0 to 100 with at most two decimals, unquoted';
+  return {
+    accepts: 'a number from 0 to 100 with at most two decimals',
+    schema: { type: 'number', minimum: 0, maximum: 100 },
+    mistakes: [
+      { write: '101', says: `"101" must be ${range}` },
+      { write: '10%', says: `"10%" must be ${range}` },
+      { write: '0.125', says: `"0.125" must be ${range}`, unseen: 'JSON Schema compares no decimals' },
+    ],
+    read(node, at, name) {
+      const digits = node.kind === 'scalar' && node.plain ? node.text : '';
+      if (PERCENT.test(digits)) return Number(digits);
+      at.refuse(node, name, `${describe(node)} must be ${range}`);
+      return undefined;
+    },
+  };
+}
+
+const PERCENT_TEXT = /^(\d{1,3}(?:\.\d{1,4})?)%$/;
+
+/** The share that a text with a percent sign names: over 0, at most 1. */
+export function readPercentText(written: string): number | undefined {
+  const share = Number(PERCENT_TEXT.exec(written)?.[1] ?? NaN) / 100;
+  return share > 0 && share <= 1 ? share : undefined;
+}
+
+/** A share as a percentage with its sign. */
+export function percentText(): FieldType<number> {
+  return textLike({
+    accepts: 'a percentage over `0%` and at most `100%`, such as `2%` or `0.5%`',
+    schema: { type: 'string', pattern: '^(?=.*[1-9])\\d{1,3}(\\.\\d{1,4})?%$' },
+    parse: readPercentText,
+    refusal: (written) => `${show(written)} is not accepted; use a percentage over 0% and at most 100%, such as 2%`,
+    wrong: [{ write: '2' }, { write: '0%' }, { write: '101%', unseen: 'a schema cannot compare texts' }],
+  });
+}
+
 export interface ChoiceOptions<Name extends string> {
   readonly names: readonly Name[];
   /** The kind of the names in the problem: `unknown unit "secnod"`. */

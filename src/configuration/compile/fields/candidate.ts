@@ -4,6 +4,8 @@ import { CALENDAR_ALGORITHM } from '../../../domain/algorithm/algorithms';
 import type { Limit } from '../../../domain/rule/limit';
 import { defineLevel, type Field } from '../field-types/field';
 import { algorithm, requestsPerUnit, timeZone, unit } from '../field-types/limit-types';
+import { mapOf } from '../field-types/nested-types';
+import { ROLLOUT } from './rollout';
 import { flag, uint32 } from '../field-types/scalar-types';
 
 const field = <T>(row: Field<T, Limit>): Field<T, Limit> => row;
@@ -62,6 +64,14 @@ const FIELDS = {
     meaning: 'Time zone of the windows with `calendar: true`.',
     example: 'Europe/Berlin',
     beside: 'calendar: true',
+  }),
+  rollout: field({
+    name: 'rollout',
+    type: mapOf(ROLLOUT),
+    of: 'Weir',
+    unset: 'none: the candidate never denies',
+    meaning: 'The part of the requests that the candidate decides ([stages.md](stages.md)).',
+    example: '{ by: k, percent: 10 }',
   }),
 };
 

@@ -11,6 +11,7 @@ import { RATE_LIMIT } from './rate-limit';
 import { REPLACED } from './replaces';
 import { RESPONSE_BODY } from './response-body';
 import { RESERVATIONS } from './reservations';
+import { ROLLOUT, STOP_IF } from './rollout';
 
 /** The root first, in the order of the documentation, and of messages about misplaced keys. */
 export const LEVELS: readonly [Level, ...Level[]] = [
@@ -23,5 +24,7 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   REPLACED,
   RESERVATIONS,
   CANDIDATE,
+  ROLLOUT,
+  STOP_IF,
   PENALTY,
 ];

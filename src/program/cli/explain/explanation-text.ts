@@ -2,7 +2,7 @@
 
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import { RESERVATIONS } from '../../../configuration/compile/fields/reservations';
-import type { DescriptorExplanation, Explanation } from '../../../configuration/explain/explanation';
+import type { DescriptorExplanation, Explanation, StageExplanation } from '../../../configuration/explain/explanation';
 import type { ComparedDescriptor, LevelExplanation } from '../../../configuration/explain/explain-levels';
 import type { LimitExplanation } from '../../../configuration/explain/explain-limit';
 
@@ -37,17 +37,23 @@ function formatCandidate({ file, line, key, value, reason }: ComparedDescriptor)
   return `${file}:${line}: ${what}: ${reason}`;
 }
 
-function formatOutcome({ plan, unlimited, limits, override, replaced, mode }: DescriptorExplanation): string[] {
+function formatOutcome({ plan, unlimited, limits, override, replaced, mode, stage }: DescriptorExplanation): string[] {
   const title = override ? 'override of the request' : 'limit';
   const lines = unlimited
     ? ['  unlimited: allowed, not counted']
     : limits.flatMap((limit) => (TRAITS[limit.algorithm].holds === 'slots' ? formatInFlight(limit) : formatLimit(limit, title)));
   if (plan !== undefined) lines.unshift(`  plan ${plan}`);
+  if (stage !== undefined) lines.unshift(`  ${formatStage(stage)}`);
   const names = replaced.map((name) => (name === '' ? 'the unnamed limit' : name));
   if (names.length > 0) lines.push(`  replaced by ${override ? 'the override' : 'another limit of the request'}: ${names.join(', ')}`);
   if (limits.length > 0 && mode === 'shadow') lines.push('  shadow mode: counted, never denied');
   if (limits.length > 0 && mode === 'quota') lines.push('  quota mode: denied only together with every other descriptor of that mode');
   return lines;
+}
+
+function formatStage({ by, percent, part }: StageExplanation): string {
+  const share = `the ${percent} % of ${by} that the candidate decides`;
+  return part === 'candidate' ? `stage: in ${share}` : `stage: not in ${share}`;
 }
 
 function formatInFlight({ name, unitMultiplier, capacity, id, bucketKey }: LimitExplanation): string[] {

@@ -66,13 +66,15 @@ class DecisionRecorder {
       this.recordPlan(request.domain, match.plan, { isOver: status?.code === 'OVER_LIMIT' });
     if (match === undefined || descriptor === undefined || status?.currentLimit === undefined) return;
     const { currentLimit, fits, limitRemaining, debt = 0, cut = 0 } = status;
+    const hits = descriptor.hits ?? request.hits;
+    if (match.stage !== undefined && match.block === undefined) this.parts.ruleMetrics.rollouts.record(match.stage, { hits, fits });
     const { rule } = match;
     const shows = rule !== undefined && showsValues(rule);
     this.parts.ruleMetrics.record({
       domain: request.domain,
       path: shows ? this.shownPaths.of(match, { rule, entries: descriptor.entries }) : match.path,
       sent: shows || rule === undefined,
-      hits: descriptor.hits ?? request.hits,
+      hits,
       fits,
       remaining: limitRemaining,
       capacity: currentLimit.capacity,

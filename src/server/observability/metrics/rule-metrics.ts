@@ -6,6 +6,7 @@ import type { ByteString } from '../../../domain/descriptor/descriptor';
 import { count, CountTable, type CountRow } from './count-table';
 import type { MetricRow } from './metrics';
 import { PLAN_METRICS, PlanCounts } from './plan-counts';
+import { ROLLOUT_METRICS, RolloutCounts } from './rollout-counts';
 import { registerColumn, registerRead } from './metrics-snapshot';
 import { domainLabel, ruleLabels, RULE_LABELS, type RuleLabels } from './rule-labels';
 
@@ -61,6 +62,7 @@ export const DOMAIN_METRICS = {
     help: 'Descriptors that no rule matches; `weir explain` shows why. A rule without a limit and without rules below it says that its descriptor needs none.',
   },
   ...PLAN_METRICS,
+  ...ROLLOUT_METRICS,
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 /** The columns of a rule's counters, in the order of RULE_METRICS. */
@@ -116,6 +118,7 @@ export interface RuleMetricsOptions {
 
 export class RuleMetrics {
   readonly plans: PlanCounts;
+  readonly rollouts: RolloutCounts;
   // prom-client's counters are filled at each reading, so that a request only adds to plain numbers.
   private readonly series = new CountTable('rules', Object.keys(RULE_METRICS).length);
   private readonly seriesByPath = new WeakMap<readonly string[], CountRow>();
@@ -138,6 +141,7 @@ export class RuleMetrics {
     const { registry } = options;
     this.nearLimitRatio = Math.fround(options.nearLimitRatio);
     this.plans = new PlanCounts(registry, options.seriesMax);
+    this.rollouts = new RolloutCounts(registry, options.seriesMax);
     for (const [column, { name, help }] of Object.values(RULE_METRICS).entries())
       registerColumn(registry, { name, help, read: () => this.series.read(column) });
     const { notFound, unmatched } = DOMAIN_METRICS;
