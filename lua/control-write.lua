@@ -5,9 +5,9 @@ KEYS[1]   about the data: a hash with `epoch`, `version`, `discarded` and `sizes
 KEYS[2]   the change log: a stream whose ids are versions
 KEYS[3]   the audit log, or the trail of penalties: a stream
 KEYS[4]   when records end: a sorted set of "kind field" by the end in milliseconds
-KEYS[5..9]    the records of each kind, in the order of the codes: a hash from field to "version text"
-KEYS[10]  the blocks by penalties: a sorted set of fields by the end in milliseconds
-KEYS[11]  what is remembered of the write's id; absent: the write has none
+KEYS[5..10]   the records of each kind, in the order of the codes: a hash from field to "version text"
+KEYS[11]  the blocks by penalties: a sorted set of fields by the end in milliseconds
+KEYS[12]  what is remembered of the write's id; absent: the write has none
 ARGV[1]   the epoch to begin if there is none
 ARGV[2]   "1": a dry run, which changes nothing
 ARGV[3]   "1": let followers drop the records that this store lost
@@ -17,17 +17,17 @@ ARGV[6]   about how many entries the change log keeps
 ARGV[7]   about how many entries the audit log keeps
 ARGV[8]   most bytes of a record in an audit entry, which lacks longer ones
 ARGV[9..12]   author, action, reason and details of the audit entry
-ARGV[13..17]  most records of each kind
-ARGV[18]      most blocks by penalties among them
-ARGV[19]      "epoch version" that the data must have, "-": they must never have been written, or "": any
-ARGV[20..]    for each change: kind (1 tenant, 2 plan, 3 override, 4 block, 5 pass), field,
+ARGV[13..18]  most records of each kind
+ARGV[19]      most blocks by penalties among them
+ARGV[20]      "epoch version" that the data must have, "-": they must never have been written, or "": any
+ARGV[21..]    for each change: kind (1 tenant, 2 plan, 3 override, 4 block, 5 pass, 6 rollout), field,
               what is expected ("*" anything, "-" no record, "=V" version V, "<V" no record or one before version V, else skip it,
               "!" anything, and a deletion is logged although there is no record),
               end in milliseconds or "", text of the record or "" to delete it
 
 Reply     "written", version, then for each change: 1 changed, 0 as it was; the record before ("version text") or ""
           "conflict", index of the change from 1, the record that is there or ""
-          "full", code of the kind, or 6 for blocks by penalties
+          "full", code of the kind, or 7 for blocks by penalties
           "moved": the data have another epoch or version
           "repeated", version: a write with this id was made before
           "reused": the id belongs to another write
@@ -38,8 +38,8 @@ Every key and command that may fail is tried before the first change, so that a 
 ]]
 --- @include "server-time"
 
-local META, LOG, AUDIT, ENDS, FIRST_KIND, PENALTIES, WRITE_ID = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 4, KEYS[10], KEYS[11]
-local KINDS, BLOCK, OF_PENALTIES, HEAD, PER_CHANGE = 5, 4, 6, 19, 5
+local META, LOG, AUDIT, ENDS, FIRST_KIND, PENALTIES, WRITE_ID = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 4, KEYS[11], KEYS[12]
+local KINDS, BLOCK, OF_PENALTIES, HEAD, PER_CHANGE = 6, 4, 7, 20, 5
 -- Ended records stay for a day: a clock that stepped forward and back has ended none of them.
 local GRACE_MS, REMOVED_AT_ONCE, FULL_ROUNDS = 86400000, 200, 5
 local VERSION_DIGITS, VERSION_MAX, BEFORE_BYTES = 16, 9007199254740990, 1048576
@@ -160,9 +160,9 @@ if WRITE_ID then
   end
 end
 
-if ARGV[19] ~= '' then
+if ARGV[20] ~= '' then
   local epoch = redis.call('HGET', META, 'epoch')
-  if ARGV[19] ~= (epoch and epoch .. ' ' .. digits(data_version) or '-') then
+  if ARGV[20] ~= (epoch and epoch .. ' ' .. digits(data_version) or '-') then
     return { 'moved' }
   end
 end
@@ -215,7 +215,7 @@ local function full_kind()
     end
   end
   local penalties = added[OF_PENALTIES]
-  if penalties > 0 and redis.call('ZCOUNT', PENALTIES, '(' .. digits(now_ms), '+inf') + penalties > tonumber(ARGV[18]) then
+  if penalties > 0 and redis.call('ZCOUNT', PENALTIES, '(' .. digits(now_ms), '+inf') + penalties > tonumber(ARGV[19]) then
     return OF_PENALTIES
   end
   return nil

@@ -121,6 +121,16 @@ export function describeControlStore(name: string, open: (nowUs: number) => Prom
       await store.close();
     });
 
+    test('a rollout is a record like others, and a second writer of one version is refused', async () => {
+      const rollout: ControlRecord = { kind: 'rollout', domain: 'd', rule: 'path_/payment.client', by: 'client', percent: 10 };
+      const version = versionOf(await store.write({ changes: [{ put: rollout, expect: 'absent' }], audit }));
+      expect(await store.scan({ kind: 'rollout', limit: 10 })).toEqual({ records: [{ record: rollout, version }] });
+      const step = (percent: number) => store.write({ changes: [{ put: { ...rollout, percent }, expect: version }], audit });
+      versionOf(await step(25));
+      expect(await step(50)).toMatchObject({ kind: 'conflict', current: { record: { percent: 25 } } });
+      expect((await allAudit(store, 'newest'))[0]).toMatchObject({ key: keyOf(rollout), after: { percent: 25 }, before: { percent: 10 } });
+    });
+
     test('large writes shorten the change log, and small ones do not', async () => {
       const positions: Position[] = [];
       const write = async (of: (n: number) => ControlRecord[], writes: number): Promise<void> => {

@@ -116,7 +116,7 @@ function commandsOf({ calls }: RecordedLife, scripts: Scripts): readonly (readon
     ['XRANGE', `${CONTROL_SPACE}penalties`, '-', '+'],
     ['ZRANGE', `${CONTROL_SPACE}ends`, '0', '-1', 'WITHSCORES'],
     ['ZRANGE', `${CONTROL_SPACE}penalty-ends`, '0', '-1', 'WITHSCORES'],
-    ...['tenant', 'plan', 'override', 'block', 'pass'].map((kind) => ['HGETALL', `${CONTROL_SPACE}record:${kind}`]),
+    ...['tenant', 'plan', 'override', 'block', 'pass', 'rollout'].map((kind) => ['HGETALL', `${CONTROL_SPACE}record:${kind}`]),
     ...ids.flatMap((id) => [
       ['GET', id],
       ['PTTL', id],

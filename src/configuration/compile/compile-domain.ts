@@ -13,6 +13,7 @@ import { UINT32_MAX, type ResponseHeaders } from '../../domain/rule/limit';
 import { makePenalty, type Penalty } from '../../domain/rule/penalty';
 import type { Plan } from '../../domain/rule/plan';
 import type { Rule } from '../../domain/rule/rule';
+import type { StagedLimits } from '../../domain/rule/rule-set';
 import type { SharedEntry } from '../../domain/rule/shared-entry';
 import { ruleWith } from '../../domain/rule/choose-plan';
 import { DomainPlans } from './compile-plans';
@@ -46,6 +47,8 @@ export interface FinishedDomain {
   readonly hasReservations: boolean;
   /** Whether a limit has a `candidate`. */
   readonly hasCandidates: boolean;
+  /** As in `Domain.stages`. */
+  readonly stages: ReadonlyMap<string, StagedLimits>;
   /** Whether a descriptor has a `penalty`. */
   readonly hasPenalties: boolean;
   /** Whether a descriptor has `tenant: true`. */
@@ -96,7 +99,7 @@ export class DomainCompiler {
   *finish(): Generator<undefined, FinishedDomain> {
     const root = yield* this.finishLevel(this.root, NO_LEVELS);
     this.plans.warnIfUnused();
-    const { headerModes, hasBodies, hasReservations, hasCandidates } = this.limits;
+    const { headerModes, hasBodies, hasReservations, hasCandidates, stages } = this.limits;
     const { hasTenants, byName: plans } = this.plans;
     return {
       root,
@@ -106,6 +109,7 @@ export class DomainCompiler {
       hasBodies,
       hasReservations,
       hasCandidates,
+      stages,
       hasTenants,
       plans,
     };

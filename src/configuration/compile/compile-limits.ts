@@ -15,6 +15,7 @@ import {
   type ResponseHeaders,
 } from '../../domain/rule/limit';
 import type { ValuesOf } from './field-types/field';
+import type { StagedLimits } from '../../domain/rule/rule-set';
 import { StageCompiler, type LimitOwner } from './compile-stages';
 import type { RESERVATIONS } from './fields/reservations';
 import { warnOfLimit } from './limit-warnings';
@@ -54,6 +55,8 @@ export class LimitCompiler {
   hasReservations = false;
   /** Whether a limit so far has a `candidate`. */
   hasCandidates = false;
+  /** The limits with candidates so far, by the names of their stages. */
+  readonly stages = new Map<string, StagedLimits>();
 
   constructor(private readonly options: LimitDefaults) {}
 
@@ -94,7 +97,10 @@ export class LimitCompiler {
     const candidate = this.compileLimit(candidateOf(spec));
     if (limit === undefined || candidate === undefined) return limit;
     this.hasCandidates = true;
-    return { ...limit, candidate: { ...candidate, role: 'candidate', ...stages.of(spec, { limit, candidate }) } };
+    const stage = stages.of(spec, { limit, candidate });
+    const made = { ...limit, candidate: { ...candidate, role: 'candidate' as const, ...(stage && { stage }) } };
+    if (stage !== undefined) this.stages.set(stage.name, { stage, limits: [...(this.stages.get(stage.name)?.limits ?? []), made] });
+    return made;
   }
 
   private overdraftOf({ fields: { overdraft, overdraftMax } }: LimitedSpec): Overdraft | undefined {

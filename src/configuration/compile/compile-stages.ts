@@ -41,24 +41,24 @@ export class StageCompiler {
     this.hasRollouts = specs.some((spec) => rolloutOf(spec) !== undefined);
   }
 
-  /** The stage of a candidate. Without a rollout anywhere in the rule it has no key yet, which a record may give. */
-  of(spec: LimitedSpec, { limit, candidate }: Compiled): Pick<Limit, 'stage'> {
+  /** The stage of a candidate; undefined: others of the rule have a rollout, or it has a problem. Without a rollout anywhere in the rule it has no key yet, which a record may give. */
+  of(spec: LimitedSpec, { limit, candidate }: Compiled): Stage | undefined {
     const rollout = rolloutOf(spec);
-    if (rollout === undefined) return this.hasRollouts ? {} : { stage: this.stageWith(NO_VALUES) };
+    if (rollout === undefined) return this.hasRollouts ? undefined : this.stageWith(NO_VALUES);
     const { offset, value } = rollout;
     const path = joinPath(joinPath(spec.path, 'candidate'), 'rollout');
     const values = this.valuesOf(value, { spec, offset, path });
-    if (values === undefined) return {};
+    if (values === undefined) return undefined;
     if (this.made !== undefined && this.made.text !== JSON.stringify(values)) {
       const message = 'differs from the rollout of another limit here; all candidates of a rule move together, so write the same for each';
       spec.problems.report({ offset, path, message });
-      return {};
+      return undefined;
     }
     if (!keepsBucket(limit, candidate)) {
       const message = `starts new buckets: the candidate has another algorithm or window, so requests of the stage count in its own bucket`;
       spec.problems.warn({ offset, path, message });
     }
-    return { stage: this.stageWith(values) };
+    return this.stageWith(values);
   }
 
   private stageWith(values: StageValues): Stage {

@@ -133,7 +133,7 @@ function beginDomain(
 }
 
 function* finishDomain({ root: { name, fields, problems }, compiler, defaults }: Beginning): Generator<undefined, Domain> {
-  const { root, hasHashTag, headerModes, hasBodies, hasReservations, hasCandidates, hasPenalties, hasTenants, plans } =
+  const { root, hasHashTag, headerModes, hasBodies, hasReservations, hasCandidates, stages, hasPenalties, hasTenants, plans } =
     yield* compiler.finish();
   const { hashTag, failureMode, responseHeaders, responseBody, leases } = fields;
   if (hashTag !== undefined && !hasHashTag) {
@@ -150,6 +150,7 @@ function* finishDomain({ root: { name, fields, problems }, compiler, defaults }:
     ...(hasBodies ? { hasBodies } : {}),
     ...(hasReservations ? { hasReservations } : {}),
     ...(hasCandidates ? { hasCandidates } : {}),
+    ...(stages.size > 0 && { stages }),
     ...(hasPenalties ? { hasPenalties } : {}),
     ...(hasTenants ? { hasTenants } : {}),
     ...(plans.size > 0 && { plans }),

@@ -4,7 +4,14 @@ import type { Algorithm } from '../algorithm/algorithms';
 import type { ByteString } from '../descriptor/descriptor';
 import type { DescriptorLevel } from './tree';
 import type { Plan } from './plan';
-import type { LimitTerms, ResponseHeaders } from './limit';
+import type { Limit, LimitTerms, ResponseHeaders } from './limit';
+import type { Stage } from './stage';
+
+/** The limits whose candidates share a stage. */
+export interface StagedLimits {
+  readonly stage: Stage;
+  readonly limits: readonly Limit[];
+}
 
 /** Its terms are those of overrides that replace no limit; blocks have its `responseBody`. */
 export interface Domain extends LimitTerms {
@@ -23,6 +30,8 @@ export interface Domain extends LimitTerms {
   readonly hashTag?: ByteString;
   /** Whether a limit of the domain has a `candidate`. */
   readonly hasCandidates?: boolean;
+  /** The candidates that may have a stage, by its name; absent: there are none. */
+  readonly stages?: ReadonlyMap<string, StagedLimits>;
   /** Whether a descriptor of the domain has a `penalty`. */
   readonly hasPenalties?: boolean;
   /** Whether a descriptor of the domain has `tenant: true`. */

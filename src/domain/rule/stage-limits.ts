@@ -44,9 +44,16 @@ export function stageLimits({ limits, entries, shared, control }: StageLimitsInp
 export function valuesOf(stage: Stage, control: StagesView | undefined): VersionedStage {
   const record = stage.isConfigured ? control?.stageOf(stage.domain, stage.name) : undefined;
   if (record === undefined) return stage.values;
+  const known = merged.get(record);
+  if (known?.stage === stage) return known.values;
   const { by = stage.values.by, stopIf = stage.values.stopIf, percent, version } = record;
-  return { percent, version, ...(by !== undefined && { by }), ...(stopIf && { stopIf }) };
+  const values = { percent, version, ...(by !== undefined && { by }), ...(stopIf && { stopIf }) };
+  merged.set(record, { stage, values });
+  return values;
 }
+
+/** By the values of a record, those of the stage with it. */
+const merged = new WeakMap<VersionedStage, { readonly stage: Stage; readonly values: VersionedStage }>();
 
 /** Undefined: there is no such entry, or all of its values share a bucket, which cannot be on both sides. With several, the last one counts. */
 function valueOf(by: ByteString, entries: readonly Entry[], shared: StageLimitsInput['shared']): ByteString | undefined {

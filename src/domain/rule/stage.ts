@@ -15,7 +15,7 @@ export interface StopIf {
   readonly forS: number;
 }
 
-/** The values of a stage that operators change while Weir runs. */
+/** The values of a stage. */
 export interface StageValues {
   /** The key of the entry whose values are in the stage or not. */
   readonly by?: ByteString;
@@ -52,6 +52,11 @@ export interface StageInput {
 export function makeStage({ domain, name, values, isConfigured }: StageInput): Stage {
   const start = `${domain}.${Buffer.from(name, 'utf8').toString('latin1')}\0`;
   return { domain, name, values, isConfigured, seed: hashOn(FNV_OFFSET, start) };
+}
+
+/** Whether a stage can have this percentage of the values: from 0 to 100, in hundredths. */
+export function isPercent(percent: number): boolean {
+  return percent >= 0 && percent <= 100 && Math.abs(percent * 100 - Math.round(percent * 100)) < 1e-9;
 }
 
 /** FNV-1a of 32 bits. */

@@ -9,7 +9,6 @@ import {
   keyOf,
   type ControlKind,
   type ControlRecord,
-  type PlanRecord,
   type RecordKey,
   type SelectorRecord,
   type StoredRecord,
@@ -18,7 +17,8 @@ import {
 import type { LoggedChange } from './control-store';
 import { ExpiryQueue, type Expiry } from '../../lib/expiry-queue';
 import { Names } from './names';
-import { SelectorIndex, type Held, type Selector } from './selector-index';
+import { SelectorIndex, stageValuesOf, type Held, type HeldKinds, type Selector } from './selector-index';
+import type { VersionedStage } from '../../domain/rule/stage';
 import { ShardedMap } from './sharded-map';
 import { TenantTerms } from './tenant-terms';
 import { TenantTable, type TenantName } from './tenant-table';
@@ -43,6 +43,8 @@ interface DomainControl {
   tenants: number;
   readonly plans: Map<ByteString, readonly LimitValues[]>;
   readonly selectors: SelectorIndex;
+  /** By the name of the rollout. */
+  readonly stages: Map<string, VersionedStage>;
 }
 
 /** A record of the replica, with its version. */
@@ -65,6 +67,7 @@ export class ControlData implements ControlView {
     override: new ShardedMap(),
     block: new ShardedMap(),
     pass: new ShardedMap(),
+    rollout: new ShardedMap(),
   };
   private readonly expiries = new ExpiryQueue<RecordKey>();
   private readonly texts = new Map<string, string>();
@@ -89,8 +92,9 @@ export class ControlData implements ControlView {
   }
 
   get counts(): ControlCounts {
-    const { plan, override, block, pass } = this.held;
-    return { tenant: this.tenants.size, plan: plan.size, override: override.size, block: block.size, pass: pass.size };
+    const { plan, override, block, pass, rollout } = this.held;
+    const sizes = { plan: plan.size, override: override.size, block: block.size, pass: pass.size, rollout: rollout.size };
+    return { tenant: this.tenants.size, ...sizes };
   }
 
   get size(): number {
@@ -117,9 +121,9 @@ export class ControlData implements ControlView {
     return control.plans.get(plan);
   }
 
-  /** No record has a stage. */
-  stageOf(): undefined {
-    return undefined;
+  stageOf(domain: ByteString, name: string): VersionedStage | undefined {
+    const control = this.domainNamed(domain);
+    return control === undefined || control.stages.size === 0 ? undefined : control.stages.get(name);
   }
 
   /** The record in force; undefined: none. The record of a tenant lacks reason and author if very many tenants have different ones. */
@@ -276,13 +280,18 @@ export class ControlData implements ControlView {
     if (expiry !== undefined) this.tenantEnds.set(fieldOf(key), expiry);
   }
 
-  private hold(record: PlanRecord | SelectorRecord, version: number): void {
+  private hold(record: HeldKinds, version: number): void {
     const domain = this.domainOf(record.domain);
     const [mark, expiry] = [this.snapshot, this.expiryOf(record)];
     const field = fieldOf(keyOf(record));
     if (record.kind === 'plan') {
       domain.plans.set(toByteString(record.plan), record.limits);
       this.held.plan.set(field, { record, version, mark, expiry });
+      return;
+    }
+    if (record.kind === 'rollout') {
+      domain.stages.set(record.rule, stageValuesOf(record, version));
+      this.held.rollout.set(field, { record, version, mark, expiry });
       return;
     }
     this.held[record.kind].set(field, domain.selectors.add({ record, version, mark, expiry }));
@@ -304,8 +313,9 @@ export class ControlData implements ControlView {
       if (held?.expiry !== undefined) this.expiries.remove(held.expiry);
       if (held !== undefined && isSelector(held)) domain.selectors.remove(held);
       if (key.kind === 'plan') domain.plans.delete(toByteString(key.name));
+      if (key.kind === 'rollout') domain.stages.delete(key.name);
     }
-    if (domain.tenants > 0 || domain.plans.size > 0 || domain.selectors.size > 0) return;
+    if (domain.tenants > 0 || domain.plans.size > 0 || domain.selectors.size > 0 || domain.stages.size > 0) return;
     this.domains.delete(name);
     this.last = undefined;
     this.domainNames.release(domain.number);
@@ -348,7 +358,14 @@ export class ControlData implements ControlView {
     const name = toByteString(text);
     let domain = this.domains.get(name);
     if (domain === undefined) {
-      domain = { name, number: this.domainNames.acquire(name), tenants: 0, plans: new Map(), selectors: new SelectorIndex() };
+      domain = {
+        name,
+        number: this.domainNames.acquire(name),
+        tenants: 0,
+        plans: new Map(),
+        selectors: new SelectorIndex(),
+        stages: new Map(),
+      };
       this.domains.set(name, domain);
     }
     return domain;
@@ -410,9 +427,9 @@ export class ControlData implements ControlView {
   }
 
   /** Replaces texts by equal ones that are there already, so that a hundred thousand records do not repeat them. */
-  private withSharedTexts<Kept extends PlanRecord | SelectorRecord>(record: Kept): Kept {
+  private withSharedTexts<Kept extends HeldKinds>(record: Kept): Kept {
     const { domain, reason, author } = record;
-    const own: { -readonly [Field in keyof (PlanRecord | SelectorRecord)]: Kept[Field] } = record;
+    const own: { -readonly [Field in keyof HeldKinds]: Kept[Field] } = record;
     own.domain = this.shared(domain);
     if (reason !== undefined) own.reason = this.shared(reason);
     if (author !== undefined) own.author = this.shared(author);

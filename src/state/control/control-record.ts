@@ -1,8 +1,9 @@
 /** The records of control data: what operators change while Weir runs, with the bounds and the key of each. */
 
 import type { LimitValues } from '../../domain/rule/control-view';
+import type { StopIf } from '../../domain/rule/stage';
 
-export const CONTROL_KINDS = ['tenant', 'plan', 'override', 'block', 'pass'] as const;
+export const CONTROL_KINDS = ['tenant', 'plan', 'override', 'block', 'pass', 'rollout'] as const;
 
 export type ControlKind = (typeof CONTROL_KINDS)[number];
 
@@ -20,6 +21,8 @@ export const RECORD_BOUNDS = {
   /** Limits of a plan. */
   limits: 16,
   limitNameBytes: 255,
+  /** The name of a rollout: the path of a rule may be long. */
+  rolloutBytes: 1024,
 } as const;
 
 /** Most bytes of a record as JSON, whose fields together could have more. The audit log keeps two records for a change. */
@@ -32,6 +35,7 @@ export const RECORDS_MAX: Readonly<Record<ControlKind, number>> = {
   override: 100_000,
   block: 100_000,
   pass: 100_000,
+  rollout: 10_000,
 };
 
 /** Most blocks by penalties among the blocks: requests cause them, and operators always have the rest. */
@@ -94,6 +98,8 @@ export interface OverrideRecord extends SelectorBase {
   readonly limit: LimitValues;
   /** The limit is tried beside that of the rule, and never denies. Absent: it replaces that of the rule. */
   readonly candidate?: true;
+  /** Of a candidate: it decides a part of the requests. Absent: it never denies. */
+  readonly rollout?: RolloutValues;
 }
 
 /** Denies the whole request. */
@@ -106,15 +112,37 @@ export interface PassRecord extends SelectorBase {
   readonly kind: 'pass';
 }
 
+/** How far a candidate is in force. */
+export interface RolloutValues {
+  /** The key of the entry whose values are in the stage or not. Absent: that of the configuration. */
+  readonly by?: string;
+  /** From 0 to 100. */
+  readonly percent: number;
+  /** Absent: that of the configuration. */
+  readonly stopIf?: StopIf;
+  /** It was taken back; the reason and the author of the record say why and by whom. */
+  readonly stopped?: true;
+}
+
+/** The name of the rollout of an override begins with it; the id follows. */
+export const OVERRIDE_ROLLOUT = 'override/';
+
+/** The rollout of the candidates of a rule or plan of the configuration, whose own values it replaces. It has no end. */
+export interface RolloutRecord extends RecordBase, RolloutValues {
+  readonly kind: 'rollout';
+  /** As in `Stage.name`. */
+  readonly rule: string;
+}
+
 export type SelectorRecord = OverrideRecord | BlockRecord | PassRecord;
 
-export type ControlRecord = TenantRecord | PlanRecord | SelectorRecord;
+export type ControlRecord = TenantRecord | PlanRecord | SelectorRecord | RolloutRecord;
 
 /** Identifies a record. */
 export interface RecordKey {
   readonly kind: ControlKind;
   readonly domain: string;
-  /** The tenant, the plan, or the id. */
+  /** The tenant, the plan, the id, or the rule. */
   readonly name: string;
 }
 
@@ -129,7 +157,12 @@ export function keyOf(record: ControlRecord): RecordKey {
   const { kind, domain } = record;
   if (record.kind === 'tenant') return { kind, domain, name: record.tenant };
   if (record.kind === 'plan') return { kind, domain, name: record.plan };
+  if (record.kind === 'rollout') return { kind, domain, name: record.rule };
   return { kind, domain, name: record.id };
+}
+
+export function isSelector(record: ControlRecord): record is SelectorRecord {
+  return 'entries' in record;
 }
 
 export function isPenalty({ kind, name }: RecordKey): boolean {

@@ -4,10 +4,10 @@ import type { ControlData } from './control-data';
 import type { ControlFollower } from './control-follower';
 import {
   fieldOf,
+  isSelector,
   keyOf,
   RECORD_BOUNDS,
   RECORD_BYTES_MAX,
-  type ControlRecord,
   type RecordKey,
   type SelectorRecord,
   type StoredRecord,
@@ -160,10 +160,6 @@ export class ControlService {
       `select by entries that ${CROWD_MAX} other records have already; add an entry with a value, or delete some of them`,
     );
   }
-}
-
-function isSelector(record: ControlRecord): record is SelectorRecord {
-  return record.kind !== 'tenant' && record.kind !== 'plan';
 }
 
 function checkWrite({ changes, audit, id }: ControlWrite): void {

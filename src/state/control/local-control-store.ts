@@ -128,6 +128,7 @@ export class LocalControlStore implements ControlStore {
     override: new ShardedMap(),
     block: new ShardedMap(),
     pass: new ShardedMap(),
+    rollout: new ShardedMap(),
   };
   private readonly expiries = new ExpiryQueue<RecordKey>();
   private log: LogEntry[] = [];

@@ -6,7 +6,16 @@ import { UINT32_MAX } from '../../domain/rule/limit';
 import { UNIT_NAMES, UNIT_US, WINDOW_US_MAX, type UnitName } from '../../domain/descriptor/unit';
 import type { LimitValues } from '../../domain/rule/control-view';
 import { readTenantText } from './tenant-text';
-import { CONTROL_KINDS, RECORD_BOUNDS, type ControlKind, type ControlRecord, type EntrySelector } from './control-record';
+import {
+  CONTROL_KINDS,
+  RECORD_BOUNDS,
+  type ControlKind,
+  type ControlRecord,
+  type EntrySelector,
+  type RolloutValues,
+} from './control-record';
+import { isPercent, type StopIf } from '../../domain/rule/stage';
+import { percentText, readPercentText, readSpanS, spanText } from '../../lib/value-texts';
 
 /** A field of a record is invalid. */
 export class RecordError extends BadRequestError {
@@ -21,13 +30,16 @@ export class RecordError extends BadRequestError {
   }
 }
 
+const ROLLOUT_FIELDS = ['by', 'percent', 'stop_if', 'stopped'];
+
 /** The fields of each kind. */
 const FIELDS: Readonly<Record<ControlKind, readonly string[]>> = {
   tenant: ['tenant', 'plan'],
   plan: ['plan', 'limits'],
-  override: ['id', 'entries', 'limit', 'candidate'],
+  override: ['id', 'entries', 'limit', 'candidate', 'rollout'],
   block: ['id', 'entries'],
   pass: ['id', 'entries'],
+  rollout: ['rule', ...ROLLOUT_FIELDS],
 };
 
 const COMMON_FIELDS = ['kind', 'domain', 'until', 'reason', 'author', 'created_at'];
@@ -63,10 +75,50 @@ export function readRecord(json: unknown): ControlRecord {
   const readName = (path: string) => readText(fields[path], { path, bytesMax: RECORD_BOUNDS.nameBytes });
   if (kind === 'tenant') return { kind, ...base, tenant: readName('tenant'), plan: readName('plan') };
   if (kind === 'plan') return { kind, ...base, plan: readName('plan'), limits: readLimits(fields.limits) };
+  if (kind === 'rollout') {
+    if ('untilMs' in base) throw new RecordError('until', 'is not for a rollout, which has no end; remove it');
+    const rule = readText(fields.rule, { path: 'rule', bytesMax: RECORD_BOUNDS.rolloutBytes });
+    return { kind, ...base, rule, ...readRollout(fields, '') };
+  }
   const selector = { ...base, id: readId(fields.id), entries: readEntries(fields.entries) };
   if (kind !== 'override') return { kind, ...selector };
   const isCandidate = readFlag(fields.candidate, 'candidate');
-  return { kind, ...selector, limit: readLimit(fields.limit, 'limit'), ...(isCandidate && { candidate: true }) };
+  const limit = readLimit(fields.limit, 'limit');
+  const rollout = readOptional(fields.rollout, (value) => ({ rollout: readOwnRollout(value) }));
+  if (rollout !== undefined && !isCandidate) throw new RecordError('rollout', 'is only for a candidate; set candidate, or remove it');
+  return { kind, ...selector, limit, ...(isCandidate && { candidate: true }), ...rollout };
+}
+
+/** That of an override names its key, because the configuration has none. */
+function readOwnRollout(value: unknown): RolloutValues {
+  const fields = readObject(value, 'rollout');
+  refuseUnknown(fields, { known: ROLLOUT_FIELDS, path: 'rollout' });
+  const rollout = readRollout(fields, 'rollout.');
+  if (rollout.by === undefined) throw new RecordError('rollout.by', 'must be a text');
+  return rollout;
+}
+
+function readRollout(fields: Fields, at: string): RolloutValues {
+  const { percent } = fields;
+  if (typeof percent !== 'number' || !isPercent(percent))
+    throw new RecordError(`${at}percent`, 'must be a number from 0 to 100 with at most two decimals');
+  return {
+    percent,
+    ...readOptional(fields.by, (by) => ({ by: readText(by, { path: `${at}by`, bytesMax: RECORD_BOUNDS.keyBytes }) })),
+    ...readOptional(fields.stop_if, (stopIf) => ({ stopIf: readStopIf(stopIf, `${at}stop_if`) })),
+    ...(readFlag(fields.stopped, `${at}stopped`) && { stopped: true as const }),
+  };
+}
+
+function readStopIf(value: unknown, path: string): StopIf {
+  const fields = readObject(value, path);
+  refuseUnknown(fields, { known: ['denied_above', 'for'], path });
+  const { denied_above: share, for: time } = fields;
+  const deniedAbove = typeof share === 'string' ? readPercentText(share) : undefined;
+  if (deniedAbove === undefined) throw new RecordError(`${path}.denied_above`, 'must be a percentage over 0% and at most 100%, such as 2%');
+  const forS = typeof time === 'string' ? readSpanS(time) : undefined;
+  if (forS === undefined) throw new RecordError(`${path}.for`, 'must be whole seconds, minutes or hours from 1s to 24h, such as 5m');
+  return { deniedAbove, forS };
 }
 
 /** The record as JSON, which `readRecord` reads back. */
@@ -107,9 +159,25 @@ export function fromText(text: string): ControlRecord {
 function ownFields(record: ControlRecord): Fields {
   if (record.kind === 'tenant') return { tenant: record.tenant, plan: record.plan };
   if (record.kind === 'plan') return { plan: record.plan, limits: record.limits.map(limitToJson) };
+  if (record.kind === 'rollout') return { rule: record.rule, ...rolloutToJson(record) };
   const { id, entries } = record;
   if (record.kind !== 'override') return { id, entries };
-  return { id, entries, limit: limitToJson(record.limit), ...(record.candidate === true && { candidate: true }) };
+  return {
+    id,
+    entries,
+    limit: limitToJson(record.limit),
+    ...(record.candidate === true && { candidate: true }),
+    ...(record.rollout && { rollout: rolloutToJson(record.rollout) }),
+  };
+}
+
+function rolloutToJson({ by, percent, stopIf, stopped }: RolloutValues): Fields {
+  return {
+    ...(by !== undefined && { by }),
+    percent,
+    ...(stopIf && { stop_if: { denied_above: percentText(stopIf.deniedAbove), for: spanText(stopIf.forS) } }),
+    ...(stopped && { stopped }),
+  };
 }
 
 export function limitToJson({ name, requestsPerUnit, unit, unitMultiplier, burst }: LimitValues): Fields {

@@ -3,7 +3,17 @@
 import { toByteString } from '../../domain/descriptor/byte-string';
 import type { ByteString, Entry } from '../../domain/descriptor/descriptor';
 import type { SelectedOverride, SelectedRecord, Selection } from '../../domain/rule/control-view';
-import type { EntrySelector, PlanRecord, RecordKey, SelectorRecord } from './control-record';
+import { makeStage, type Stage, type VersionedStage } from '../../domain/rule/stage';
+import {
+  OVERRIDE_ROLLOUT,
+  type EntrySelector,
+  type OverrideRecord,
+  type PlanRecord,
+  type RecordKey,
+  type RolloutRecord,
+  type RolloutValues,
+  type SelectorRecord,
+} from './control-record';
 import type { Expiry } from '../../lib/expiry-queue';
 import { SelectorTable, unchain } from './selector-table';
 import { US_PER_MS } from '../../lib/time-units';
@@ -15,9 +25,12 @@ interface SelectorEntry {
   readonly value?: ByteString;
 }
 
-/** A record that is kept as an object: all kinds but tenants. */
+/** The records that are kept as objects: all kinds but tenants. */
+export type HeldKinds = PlanRecord | SelectorRecord | RolloutRecord;
+
+/** A record that is kept as an object. */
 export interface Held {
-  readonly record: PlanRecord | SelectorRecord;
+  readonly record: HeldKinds;
   readonly version: number;
   mark: number;
   readonly expiry: Expiry<RecordKey> | undefined;
@@ -226,10 +239,11 @@ function toSelection(found: Selector[]): Selection {
   const block = lastToEnd(found, 'block');
   const pass = lastToEnd(found, 'pass');
   const overrides: SelectedOverride[] = [];
-  for (const { record } of found.sort(byPrecedence)) {
+  for (const { record, version } of found.sort(byPrecedence)) {
     if (record.kind !== 'override') continue;
-    const { kind, id, limit, candidate } = record;
-    overrides.push({ kind, id, ...endOf(record), limit, ...(candidate && { candidate }) });
+    const { kind, id, limit, candidate, rollout } = record;
+    const stage = rollout && { stage: stageOf(record, rollout, version) };
+    overrides.push({ kind, id, ...endOf(record), limit, ...(candidate && { candidate }), ...stage });
   }
   return { overrides, ...(block && { block }), ...(pass && { pass }) };
 }
@@ -258,6 +272,22 @@ function lastToEnd(found: readonly Selector[], kind: 'block' | 'pass'): Selected
     if (last === undefined || end > lastEnd || (end === lastEnd && record.id < last.id)) last = record;
   }
   return last && { kind, id: last.id, ...endOf(last) };
+}
+
+/** The same object for each selection, because limits are made once for each stage. */
+const stages = new WeakMap<RolloutValues, Stage>();
+
+function stageOf({ domain, id }: OverrideRecord, rollout: RolloutValues, version: number): Stage {
+  const known = stages.get(rollout);
+  if (known !== undefined) return known;
+  const values = stageValuesOf(rollout, version);
+  const made = makeStage({ domain: toByteString(domain), name: `${OVERRIDE_ROLLOUT}${id}`, values, isConfigured: false });
+  stages.set(rollout, made);
+  return made;
+}
+
+export function stageValuesOf({ by, percent, stopIf }: RolloutValues, version: number): VersionedStage {
+  return { percent, version, ...(by !== undefined && { by: toByteString(by) }), ...(stopIf && { stopIf }) };
 }
 
 function endOf({ untilMs }: SelectorRecord): { readonly untilUs?: number } {

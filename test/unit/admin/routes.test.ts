@@ -33,6 +33,7 @@ const EXAMPLES: Readonly<Record<string, Partial<AdminRequest>>> = {
   putOverride: { body: { entries: [{ key: 'merchant', value: 'm1' }], limit: { requests_per_unit: 300, unit: 'minute' } } },
   putBlock: { body: { entries: [{ key: 'merchant', value: 'blocked' }], reason: 'fraud' } },
   putPass: { body: { entries: [{ key: 'merchant', value: 'passed' }], until: '2100-01-01T00:00:00Z' } },
+  putRollout: { body: { by: 'merchant', percent: 10, stop_if: { denied_above: '2%', for: '5m' } } },
   lookupBuckets: { body: { domain: 'payments', descriptors: [{ entries: [{ key: 'merchant', value: 'm1' }] }] } },
   listBuckets: { query: 'domain=payments' },
   resetBuckets: { body: { domain: 'payments', entries: [{ key: 'merchant', value: 'm1' }] } },

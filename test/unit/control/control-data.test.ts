@@ -8,6 +8,7 @@ import {
   type RecordKey,
   type SelectorRecord,
   type StoredRecord,
+  isSelector,
 } from '../../../src/state/control/control-record';
 import { atOnce } from '../../../src/lib/slices';
 import type { Entry } from '../../../src/domain/descriptor/descriptor';
@@ -46,7 +47,7 @@ class Model {
   /** The ids of the block, of the pass, and of the overrides in order. */
   select(domain: string, entries: readonly Entry[]) {
     const found = [...this.records.values()].flatMap(({ record, version }) => {
-      if (record.kind === 'tenant' || record.kind === 'plan' || record.domain !== domain) return [];
+      if (!isSelector(record) || record.domain !== domain) return [];
       const isSelected = record.entries.every(({ key, value }) =>
         entries.some((entry) => entry.key === key && (value === undefined || entry.value === value)),
       );
@@ -84,10 +85,11 @@ function randomEntries(random: Random): Entry[] {
 function randomRecord(random: Random, nowMs: number): ControlRecord {
   const domain = pick(random, DOMAINS);
   const until = random(3) === 0 ? { untilMs: nowMs + random(50) } : {};
-  const kind = pick(random, ['tenant', 'plan', 'override', 'block', 'pass'] as const);
+  const kind = pick(random, ['tenant', 'plan', 'override', 'block', 'pass', 'rollout'] as const);
   if (kind === 'tenant') return { kind, domain, ...until, tenant: `t${random(30)}`, plan: pick(random, ['free', 'gold', 'grün']) };
   if (kind === 'plan')
     return { kind, domain, ...until, plan: pick(random, ['free', 'gold']), limits: [{ ...LIMIT, requestsPerUnit: random(9) }] };
+  if (kind === 'rollout') return { kind, domain, rule: `r${random(5)}`, by: 'a', percent: random(101) };
   const entries = randomEntries(random)
     .filter(({ key }, i, all) => all.findIndex((other) => other.key === key) === i)
     .map(({ key, value }) => (random(3) === 0 ? { key } : { key, value }));

@@ -21,6 +21,9 @@ const VALID = [
   { kind: 'plan', domain: 'shop', plan: 'free', limits: [{ requests_per_unit: 0, unit: 'day' }] },
   { kind: 'block', domain: 'shop', id: 'b', entries: [{ key: 'ip', value: '' }] },
   { kind: 'pass', domain: 'shop', id: 'p', entries: [{ key: 'ip', value: '::1' }], until: '2030-01-31T12:00:00.000Z' },
+  { kind: 'rollout', domain: 'shop', rule: 'path_/payment.client', percent: 0, stopped: true },
+  { kind: 'rollout', domain: 'shop', rule: 'plan/free', by: 'client', percent: 33.33, stop_if: { denied_above: '0.5%', for: '90s' } },
+  { ...OVERRIDE, candidate: true, rollout: { by: 'client', percent: 10, stop_if: { denied_above: '2%', for: '5m' } } },
 ];
 
 test.each(VALID)('$kind: it is read, and written as it was', (json) => {
@@ -35,7 +38,18 @@ test.each(VALID)('$kind: it is read, and written as it was', (json) => {
 const block = (parts: object) => ({ kind: 'block', domain: 'd', id: 'x', entries: [{ key: 'k' }], ...parts });
 const limited = (limit: object) => ({ ...block({ kind: 'override' }), limit: { requests_per_unit: 1, unit: 'second', ...limit } });
 
+const rollout = (parts: object) => ({ kind: 'rollout', domain: 'd', rule: 'k', percent: 10, ...parts });
+
 test.each([
+  ['rule', rollout({ rule: undefined })],
+  ['percent', rollout({ percent: 101 })],
+  ['percent', rollout({ percent: 0.125 })],
+  ['percent', rollout({ percent: '10' })],
+  ['until', rollout({ until: '2030-01-31T12:00:00Z' })],
+  ['stop_if.denied_above', rollout({ stop_if: { denied_above: '0%', for: '5m' } })],
+  ['stop_if.for', rollout({ stop_if: { denied_above: '2%', for: '25h' } })],
+  ['rollout', { ...OVERRIDE, rollout: { by: 'k', percent: 10 } }],
+  ['rollout.by', { ...OVERRIDE, candidate: true, rollout: { percent: 10 } }],
   ['record', []],
   ['record', 'text'],
   ['kind', block({ kind: 'ban' })],

@@ -6,6 +6,7 @@ import type { GlobalModes, MatchControl } from '../../../domain/rule/match';
 import type { RuleSet } from '../../../domain/rule/rule-set';
 import { changesBetween, matchProbe, type TermChange } from './outcome';
 import type { DeclaredDomain } from './probes';
+import { examineRollout } from './rollout-effect';
 import { examineSelector, type ExamineInput, type Examined } from './selector-effect';
 import { examinePlan, examineTenant } from './tenant-effect';
 import { WARNINGS_MAX, type Reason, type Warning, type WarningCode } from './warning';
@@ -121,7 +122,8 @@ function examine(record: ControlRecord, { rules, modes, control, after }: Effect
 
 function examinedOf(record: ControlRecord, input: Context['input']): Examined {
   if (record.kind === 'tenant') return examineTenant({ ...input, record });
-  return record.kind === 'plan' ? examinePlan({ ...input, record }) : examineSelector({ ...input, record });
+  if (record.kind === 'plan') return examinePlan({ ...input, record });
+  return record.kind === 'rollout' ? examineRollout({ ...input, record }) : examineSelector({ ...input, record });
 }
 
 function changesOf({ probes, input }: Context, { before, after }: Pick<Views, 'before' | 'after'>) {

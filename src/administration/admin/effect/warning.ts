@@ -17,6 +17,8 @@ export const WARNINGS = {
   has_limits_of_its_own: 'a descriptor with limits of its own wins over the plan of the tenant',
   no_tenants: 'no descriptor of the domain has `tenant: true`',
   unknown_plan: 'the configuration has no such plan; only of stored records, which were written ahead of it',
+  no_candidate: 'the configuration has no candidate under the name of a rollout',
+  no_key: 'neither a rollout nor the configuration names the key that divides the requests',
   no_change: 'what it says is in force already',
   shadow_mode: '`SHADOW_MODE` is on, so nothing is denied',
   no_such_record: 'no record with this key exists, so nothing is deleted',

@@ -1,7 +1,7 @@
 /** The control data as they would be with another record, or without one: what a decision would read then. */
 
 import type { ControlData } from '../../../state/control/control-data';
-import { fieldOf, keyOf, type ControlRecord, type RecordKey, type SelectorRecord } from '../../../state/control/control-record';
+import { fieldOf, isSelector, keyOf, type ControlRecord, type RecordKey, type SelectorRecord } from '../../../state/control/control-record';
 import { SelectorIndex } from '../../../state/control/selector-index';
 import { toByteString } from '../../../domain/descriptor/byte-string';
 import type { MatchControl } from '../../../domain/rule/match';
@@ -43,7 +43,8 @@ function changed(control: Replica, { key, put }: { readonly key: RecordKey; read
     },
     stageOf: (domain, of) => control.stageOf(domain, of),
     select: (domain, entries) => {
-      if (key.kind === 'tenant' || key.kind === 'plan' || domain !== inDomain) return control.select(domain, entries);
+      if (key.kind === 'tenant' || key.kind === 'plan' || key.kind === 'rollout' || domain !== inDomain)
+        return control.select(domain, entries);
       const index = new SelectorIndex();
       const add = (added: SelectorRecord, version: number) => index.add({ record: added, version, mark: 0, expiry: undefined });
       for (const { record: other, version } of control.selecting(domain, entries)) if (!isSame(other, key)) add(other, version);
@@ -55,8 +56,4 @@ function changed(control: Replica, { key, put }: { readonly key: RecordKey; read
 
 function isSame(record: SelectorRecord, key: RecordKey): boolean {
   return record.kind === key.kind && fieldOf(keyOf(record)) === fieldOf(key);
-}
-
-export function isSelector(record: ControlRecord): record is SelectorRecord {
-  return record.kind !== 'tenant' && record.kind !== 'plan';
 }

@@ -4,7 +4,7 @@ import { CONTROL_KINDS, isPenalty, keyOf, type ControlRecord, type StoredRecord 
 import type { AdminBackend } from '../backend';
 
 /** `candidate`: an override that is only tried. `penalty`: a block that a penalty wrote. `tenant`: a plan that ends. */
-export const EXCEPTION_KINDS = ['override', 'candidate', 'block', 'penalty', 'pass', 'plan', 'tenant'] as const;
+export const EXCEPTION_KINDS = ['override', 'candidate', 'block', 'penalty', 'pass', 'plan', 'tenant', 'rollout'] as const;
 
 export type ExceptionKind = (typeof EXCEPTION_KINDS)[number];
 

@@ -5,7 +5,7 @@ import { IN_FLIGHT_MAX } from '../../../domain/algorithm/in-flight';
 import { UNIT_NAMES, type UnitName } from '../../../domain/descriptor/unit';
 import { joinPath, show } from '../../../lib/quote';
 import { isTimeZone } from '../../../domain/rule/calendar';
-import { HOLD_S_MAX } from '../../../domain/rule/in-flight';
+import { readSpanS } from '../../../lib/value-texts';
 import {
   FAILURE_MODES,
   LEASES,
@@ -78,18 +78,12 @@ export function slots(): FieldType<number> {
   });
 }
 
-const HOLD = /^(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?$/;
-
 /** A time in seconds. */
 export function holdS(): FieldType<number> {
   return textLike({
     accepts: 'whole seconds, minutes and hours from `1s` to `24h`, such as `60s`, `5m` or `1h30m`',
     schema: { type: 'string', pattern: '^(?=.*[1-9])(\\d{1,2}h)?(\\d{1,4}m)?(\\d{1,5}s)?$' },
-    parse(written) {
-      const [whole = '', hours = '0', minutes = '0', seconds = '0'] = HOLD.exec(written) ?? [];
-      const value = Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds);
-      return whole !== '' && value >= 1 && value <= HOLD_S_MAX ? value : undefined;
-    },
+    parse: readSpanS,
     refusal: (written) => `${show(written)} is not accepted; use whole seconds, minutes or hours from 1s to 24h, such as 60s, 5m or 1h30m`,
     wrong: [{ write: '60' }, { write: '25h', unseen: 'a schema cannot add times' }],
   });

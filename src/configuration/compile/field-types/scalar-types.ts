@@ -3,6 +3,7 @@
 import { TEXT_BYTES_MAX } from '../../../domain/descriptor/descriptor-bounds';
 import { didYouMean } from '../../../lib/did-you-mean';
 import { show } from '../../../lib/quote';
+import { readPercentText } from '../../../lib/value-texts';
 import { UINT32_MAX } from '../../../domain/rule/limit';
 import type { JsonObject } from '../../../domain/rule/rule';
 import { isNull, type ConfigNode } from '../../yaml/config-node';
@@ -153,14 +154,6 @@ export function percent(): FieldType<number> {
       return undefined;
     },
   };
-}
-
-const PERCENT_TEXT = /^(\d{1,3}(?:\.\d{1,4})?)%$/;
-
-/** The share that a text with a percent sign names: over 0, at most 1. */
-export function readPercentText(written: string): number | undefined {
-  const share = Number(PERCENT_TEXT.exec(written)?.[1] ?? NaN) / 100;
-  return share > 0 && share <= 1 ? share : undefined;
 }
 
 /** A share as a percentage with its sign. */

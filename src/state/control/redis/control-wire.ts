@@ -37,7 +37,7 @@ import { fromText, toText } from '../read-record';
 export type OnUnreadable = (record: UnreadableRecord) => void;
 
 /** The code of blocks by penalties, where others are those of kinds. */
-const OF_PENALTIES = 6;
+const OF_PENALTIES = CONTROL_KINDS.length + 1;
 
 const NOTHING_WRITTEN = '-';
 

@@ -1,4 +1,4 @@
-/** The routes of control records: tenants, plans, overrides, blocks and passes. */
+/** The routes of control records: tenants, plans, overrides, blocks, passes and rollouts. */
 
 import { Type, type TSchema } from '@sinclair/typebox';
 import type { ControlKind, RecordKey } from '../../../../state/control/control-record';
@@ -208,5 +208,12 @@ export const RECORD_ROUTES: readonly AdminRoute[] = [
     noun: 'a pass',
     writer: 'support',
     effect: 'makes the descriptors that it selects unlimited',
+  }),
+  ...recordRoutes({
+    kind: 'rollout',
+    collection: 'rollouts',
+    noun: 'a rollout',
+    writer: 'admin',
+    effect: 'puts the candidate of a rule or plan in force for a share of its requests, or takes it back',
   }),
 ];

@@ -39,6 +39,40 @@ const candidate = Type.Optional(
   Type.Boolean({ description: 'The limit is only tried beside that of the rule: it is counted and never denies, until it is promoted.' }),
 );
 
+const rolloutFields = {
+  percent: Type.Number({
+    minimum: 0,
+    maximum: 100,
+    description: 'Share of the values that the candidate decides, in hundredths of a percent.',
+  }),
+  stop_if: Type.Optional(
+    object(
+      {
+        denied_above: Type.String({ pattern: '^\\d{1,3}(\\.\\d{1,4})?%$', description: 'Such as `2%`.' }),
+        for: Type.String({ pattern: '^(\\d{1,2}h)?(\\d{1,4}m)?(\\d{1,5}s)?$', description: 'Such as `5m`; from a second to a day.' }),
+      },
+      'When the guard takes the rollout back. Absent: as in the configuration.',
+    ),
+  ),
+  stopped: Type.Optional(Type.Boolean({ description: 'It was taken back; reason and author say why and by whom.' })),
+};
+
+const by = Type.String({
+  minLength: 1,
+  maxLength: RECORD_BOUNDS.keyBytes,
+  description: 'The key of the entry whose values are in the stage or not.',
+});
+
+const rollout = Type.Optional(
+  object({ by, ...rolloutFields }, 'The part of the requests that a candidate decides. Absent: it never denies.'),
+);
+
+const rule = Type.String({
+  minLength: 1,
+  maxLength: RECORD_BOUNDS.rolloutBytes,
+  description: 'The path of a rule, joined with dots, or `plan/` and the name of a plan.',
+});
+
 /** The parts of a record of a kind. */
 export interface RecordShape {
   /** The last part of the path: `tenant`, `plan` or `id`. */
@@ -46,14 +80,17 @@ export interface RecordShape {
   readonly name: TSchema;
   /** The fields of the body, without `until` and `reason`. */
   readonly fields: Readonly<Record<string, TSchema>>;
+  /** A record of the kind has no end. Absent: it may have one. */
+  readonly isEndless?: true;
 }
 
 export const SHAPES: Readonly<Record<ControlKind, RecordShape>> = {
   tenant: { nameParam: 'tenant', name: tenant, fields: { plan } },
   plan: { nameParam: 'plan', name: plan, fields: { limits } },
-  override: { nameParam: 'id', name: id, fields: { entries: selector, limit: limitValues, candidate } },
+  override: { nameParam: 'id', name: id, fields: { entries: selector, limit: limitValues, candidate, rollout } },
   block: { nameParam: 'id', name: id, fields: { entries: selector } },
   pass: { nameParam: 'id', name: id, fields: { entries: selector } },
+  rollout: { nameParam: 'rule', name: rule, fields: { by: Type.Optional(by), ...rolloutFields }, isEndless: true },
 };
 
 const written = {
@@ -62,19 +99,25 @@ const written = {
   version: Type.Integer({ minimum: 0, description: 'The version of its last change; its ETag is this number in quotes.' }),
 };
 
-export function bodySchema({ fields }: RecordShape): TSchema {
-  return object({ ...fields, ...common });
+export function bodySchema(shape: RecordShape): TSchema {
+  return object({ ...shape.fields, ...commonOf(shape) });
 }
 
 /** A record, as replies show it. */
-export function recordSchema({ nameParam, name, fields }: RecordShape): TSchema {
-  return object({ domain, [nameParam]: name, ...fields, ...common, ...written });
+export function recordSchema(shape: RecordShape): TSchema {
+  const { nameParam, name, fields } = shape;
+  return object({ domain, [nameParam]: name, ...fields, ...commonOf(shape), ...written });
 }
 
 /** The same without a version, which a record has only once it is written. */
-export function writtenSchema({ nameParam, name, fields }: RecordShape): TSchema {
+export function writtenSchema(shape: RecordShape): TSchema {
+  const { nameParam, name, fields } = shape;
   const { author, created_at } = written;
-  return object({ domain, [nameParam]: name, ...fields, ...common, author, created_at });
+  return object({ domain, [nameParam]: name, ...fields, ...commonOf(shape), author, created_at });
+}
+
+function commonOf({ isEndless }: RecordShape) {
+  return isEndless === true ? { reason: common.reason } : common;
 }
 
 interface ToRecordInput {
