@@ -170,6 +170,13 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     resolvedAt: 25,
     labels: INSTANCE,
   },
+  WeirRolloutTakenBack: {
+    input: { [`weir_rollout_guard_stops_total{${TARGET}}`]: '0x10 1x80' },
+    quietAt: 10,
+    firesAt: 14,
+    resolvedAt: 80,
+    labels: { job: 'weir' },
+  },
   WeirXdsGone: {
     input: { [`weir_xds_connected{${TARGET}}`]: '1x10 0x10 1x10' },
     quietAt: 13,

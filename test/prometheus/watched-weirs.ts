@@ -185,6 +185,7 @@ async function startSlow(redis: RedisServer): Promise<Watched> {
 /** Callers ask for more than their limits; a reload brings more rules than METRIC_SERIES_MAX. */
 async function startRules(): Promise<Watched> {
   const hourly = (requests: number) => `unit: hour, requests_per_unit: ${requests}`;
+  const rollout = (percent: number) => `{ by: tried, percent: ${percent}, stop_if: { denied_above: 2%, for: 1s } }`;
   const text = `domain: rules
 plans:
   free: { rate_limit: { ${hourly(1_000_000)} } }
@@ -195,10 +196,10 @@ descriptors:
   - { key: daily, value: all, rate_limit: { unit: day, requests_per_unit: 1000000 } }
   - { key: few, rate_limit: { ${hourly(50)} } }
   - { key: shadow, shadow_mode: true, rate_limit: { ${hourly(1)} } }
-  - { key: tried, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1 } } }
+  - { key: tried, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1, rollout: ROLLOUT } } }
   - { key: punished, rate_limit: { ${hourly(1)} }, penalty: { denials: 1, within: 1m, block: 1h } }
   - { key: tenant, rate_limit: { ${hourly(100)} } }
-`;
+`.replace('ROLLOUT', rollout(0));
   const limits = 9;
   const config = writeConfig(text);
   const weir = await startWeir({
@@ -211,6 +212,7 @@ descriptors:
     ...shared,
     { entries: { busy: 'all' }, hits_addend: { value: '100' } },
     { entries: { tenant: 'loud' }, hits_addend: { value: '100' } },
+    { entries: { tried: 'x' }, hits_addend: { value: '100' } },
   ];
   let isExcessive = false;
   const callers = Callers.overGrpc(weir.grpcPort, async (client) => {
@@ -222,10 +224,10 @@ descriptors:
     .end('not HTTP/2, so that Weir ends the connection\r\n\r\n');
   return {
     weir,
-    alerts: ['WeirTopKeyDenied', 'WeirLimitNearlyUsed', 'WeirSeriesDropped'],
+    alerts: ['WeirTopKeyDenied', 'WeirLimitNearlyUsed', 'WeirSeriesDropped', 'WeirRolloutTakenBack'],
     begin: () => {
       isExcessive = true;
-      writeFileSync(config, `${text}  - { key: one_more, rate_limit: { ${hourly(1)} } }\n`);
+      writeFileSync(config, `${text.replace(rollout(0), rollout(100))}  - { key: one_more, rate_limit: { ${hourly(1)} } }\n`);
     },
     end: () => {
       isExcessive = false;

@@ -1,7 +1,14 @@
 /** The alerts: what each looks at, how long, how urgent it is, and what it says. */
 
 import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
-import { CONFIG_METRICS, CONTROL_METRICS, METRICS, WORKER_METRICS, XDS_METRICS } from '../../../src/server/observability/metrics/metrics';
+import {
+  CONFIG_METRICS,
+  CONTROL_METRICS,
+  GUARD_METRICS,
+  METRICS,
+  WORKER_METRICS,
+  XDS_METRICS,
+} from '../../../src/server/observability/metrics/metrics';
 import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, OTHER, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
 import { TOP_KEY_METRIC } from '../../../src/server/observability/metrics/top-key-metric';
@@ -107,7 +114,7 @@ function instanceAlerts({ instancesMin, lagMaxMs }: AlertOptions): readonly Aler
     {
       name: 'WeirRestarting',
       severity: 'ticket',
-      hold: '0s',
+      hold: '1m',
       summary: `Weir {{ $labels.instance }} or its workers have restarted more than ${RESTARTS_MAX} times within an hour.`,
       expression: (time) => {
         const restarts = maxBy(INSTANCE, `changes(${series(METRICS.startTime)}[${time.range('1h')}])`);
@@ -226,6 +233,13 @@ function configurationAlerts(): readonly Alert[] {
       hold: '1m',
       summary: 'Weir {{ $labels.instance }} cannot read a record of control data, which has no effect.',
       expression: () => `${maxBy(INSTANCE, series(CONTROL_METRICS.unreadable))} > 0`,
+    },
+    {
+      name: 'WeirRolloutTakenBack',
+      severity: 'ticket',
+      hold: '0s',
+      summary: 'Weir of {{ $labels.job }} took a rollout back, because its candidate denied more than its guard allows.',
+      expression: (time) => `${sumBy(INSTALLATION, increase(series(GUARD_METRICS.guardStops), time.range('1h')))} > 0`,
     },
     {
       name: 'WeirXdsGone',

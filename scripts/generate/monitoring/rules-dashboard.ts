@@ -22,6 +22,10 @@ function hits(row: MetricRow): string {
   return sumBy(RULE, rate(series(row, RULES), RATE_RANGE));
 }
 
+function rolloutRate(row: MetricRow): string {
+  return sumBy('domain, rule, part', rate(series(row, { domain: DOMAIN, ...CHOSEN }), RATE_RANGE));
+}
+
 function topKeys(question: 'asked' | 'denied'): string {
   return `topk(${TOP}, ${sumBy('domain, rule, key', series(TOP_KEY_METRIC, { question, domain: DOMAIN, ...CHOSEN }))})`;
 }
@@ -101,6 +105,19 @@ export const RULE_SECTIONS: readonly Section[] = [
         queries: [
           { expression: hits(shadowMode), legend: LEGEND },
           { expression: hits(candidateOver), legend: `candidate of ${LEGEND}` },
+        ],
+      },
+      {
+        kind: 'graph',
+        title: 'Denied hits of rollouts',
+        description: 'Share of the hits over the limit: in the stage of a candidate, and under the limit for the others.',
+        unit: 'percentunit',
+        alerts: ['WeirRolloutTakenBack'],
+        queries: [
+          {
+            expression: `${rolloutRate(DOMAIN_METRICS.rolloutOver)} / (${rolloutRate(DOMAIN_METRICS.rolloutHits)} > 0)`,
+            legend: '{{part}} of {{domain}} {{rule}}',
+          },
         ],
       },
       {

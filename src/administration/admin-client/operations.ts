@@ -25,7 +25,7 @@ export interface SelectorEntry {
   readonly value?: string;
 }
 
-export type RecordKind = 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+export type RecordKind = 'tenant' | 'plan' | 'override' | 'block' | 'pass' | 'rollout';
 
 export type EffectState = 'in_force' | 'partial' | 'none';
 
@@ -46,6 +46,8 @@ export interface Warning {
     | 'has_limits_of_its_own'
     | 'no_tenants'
     | 'unknown_plan'
+    | 'no_candidate'
+    | 'no_key'
     | 'no_change'
     | 'shadow_mode'
     | 'no_such_record'
@@ -140,6 +142,12 @@ export interface WrittenOverride {
   readonly entries: readonly SelectorEntry[];
   readonly limit: LimitValues;
   readonly candidate?: boolean;
+  readonly rollout?: {
+    readonly by: string;
+    readonly percent: number;
+    readonly stop_if?: { readonly denied_above: string; readonly for: string };
+    readonly stopped?: boolean;
+  };
   readonly until?: string;
   readonly reason?: string;
   readonly author?: string;
@@ -248,7 +256,67 @@ export interface PlanInForce {
   readonly warnings: readonly Warning[];
 }
 
-export type ExceptionKind = 'override' | 'candidate' | 'block' | 'penalty' | 'pass' | 'plan' | 'tenant';
+export interface RolloutPart {
+  readonly hits: number;
+  readonly over_limit: number;
+  readonly share: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface RolloutStatus {
+  readonly domain: string;
+  readonly rule: string;
+  readonly by: string;
+  readonly percent: number;
+  readonly stop_if?: { readonly denied_above: string; readonly for: string };
+  readonly stopped: boolean;
+  readonly source: 'configuration' | 'rollout' | 'override';
+  readonly version: number;
+  readonly reason?: string;
+  readonly author?: string;
+  readonly changed_at?: string;
+  readonly limits: readonly { readonly current?: AskedLimit; readonly candidate: AskedLimit }[];
+  readonly since?: string;
+  readonly candidate: RolloutPart;
+  readonly current: RolloutPart;
+}
+
+export interface WrittenRollout {
+  readonly domain: string;
+  readonly rule: string;
+  readonly by?: string;
+  readonly percent: number;
+  readonly stop_if?: { readonly denied_above: string; readonly for: string };
+  readonly stopped?: boolean;
+  readonly reason?: string;
+  readonly author?: string;
+  readonly created_at?: string;
+}
+
+export interface RolloutWrite {
+  readonly dry_run: boolean;
+  readonly changed: boolean;
+  readonly version?: number;
+  readonly before?: {
+    readonly domain: string;
+    readonly rule: string;
+    readonly by?: string;
+    readonly percent: number;
+    readonly stop_if?: { readonly denied_above: string; readonly for: string };
+    readonly stopped?: boolean;
+    readonly reason?: string;
+    readonly author?: string;
+    readonly created_at?: string;
+    readonly version: number;
+  };
+  readonly after?: WrittenRollout;
+  readonly changes: readonly TermChange[];
+  readonly changes_omitted: number;
+  readonly warnings: readonly Warning[];
+}
+
+export type ExceptionKind = 'override' | 'candidate' | 'block' | 'penalty' | 'pass' | 'plan' | 'tenant' | 'rollout';
 
 export interface Exception {
   readonly kind: ExceptionKind;
@@ -258,6 +326,16 @@ export interface Exception {
   readonly limits?: readonly LimitValues[];
   readonly entries?: readonly SelectorEntry[];
   readonly limit?: LimitValues;
+  readonly rollout?: {
+    readonly by: string;
+    readonly percent: number;
+    readonly stop_if?: { readonly denied_above: string; readonly for: string };
+    readonly stopped?: boolean;
+  };
+  readonly by?: string;
+  readonly percent?: number;
+  readonly stop_if?: { readonly denied_above: string; readonly for: string };
+  readonly stopped?: boolean;
   readonly until?: string;
   readonly reason?: string;
   readonly author?: string;
@@ -444,6 +522,12 @@ export interface Operations {
       readonly entries: readonly SelectorEntry[];
       readonly limit: LimitValues;
       readonly candidate?: boolean;
+      readonly rollout?: {
+        readonly by: string;
+        readonly percent: number;
+        readonly stop_if?: { readonly denied_above: string; readonly for: string };
+        readonly stopped?: boolean;
+      };
       readonly until?: string;
       readonly reason?: string;
     };
@@ -474,6 +558,56 @@ export interface Operations {
     readonly reply: BlockOrPassWrite;
   };
   readonly deletePass: { readonly params: ItemKey; readonly query: DeleteOptions; readonly reply: BlockOrPassWrite };
+  readonly listRollouts: {
+    readonly query: DomainPage;
+    readonly reply: {
+      readonly items: readonly {
+        readonly domain: string;
+        readonly rule: string;
+        readonly by?: string;
+        readonly percent: number;
+        readonly stop_if?: { readonly denied_above: string; readonly for: string };
+        readonly stopped?: boolean;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version: number;
+      }[];
+      readonly next?: string;
+    };
+  };
+  readonly getRollout: {
+    readonly params: { readonly domain: string; readonly rule: string };
+    readonly reply: {
+      readonly domain: string;
+      readonly rule: string;
+      readonly by?: string;
+      readonly percent: number;
+      readonly stop_if?: { readonly denied_above: string; readonly for: string };
+      readonly stopped?: boolean;
+      readonly reason?: string;
+      readonly author?: string;
+      readonly created_at?: string;
+      readonly version: number;
+    };
+  };
+  readonly putRollout: {
+    readonly params: { readonly domain: string; readonly rule: string };
+    readonly query: WriteOptions;
+    readonly body: {
+      readonly by?: string;
+      readonly percent: number;
+      readonly stop_if?: { readonly denied_above: string; readonly for: string };
+      readonly stopped?: boolean;
+      readonly reason?: string;
+    };
+    readonly reply: RolloutWrite;
+  };
+  readonly deleteRollout: {
+    readonly params: { readonly domain: string; readonly rule: string };
+    readonly query: DeleteOptions;
+    readonly reply: RolloutWrite;
+  };
   readonly listPlansInForce: {
     readonly query: { readonly limit?: number; readonly cursor?: string; readonly domain?: string; readonly plan?: string };
     readonly reply: { readonly items: readonly PlanInForce[]; readonly next?: string };
@@ -490,6 +624,10 @@ export interface Operations {
       readonly state?: EffectState;
     };
     readonly reply: { readonly items: readonly Exception[]; readonly next?: string };
+  };
+  readonly listRolloutStatus: {
+    readonly query: { readonly domain?: string; readonly rule?: string };
+    readonly reply: { readonly items: readonly RolloutStatus[] };
   };
   readonly explainRequest: {
     readonly body: Request;
@@ -846,8 +984,13 @@ export const OPERATIONS = {
   getPass: { method: 'GET', path: '/v1/passes/{domain}/{id}' },
   putPass: { method: 'PUT', path: '/v1/passes/{domain}/{id}' },
   deletePass: { method: 'DELETE', path: '/v1/passes/{domain}/{id}' },
+  listRollouts: { method: 'GET', path: '/v1/rollouts' },
+  getRollout: { method: 'GET', path: '/v1/rollouts/{domain}/{rule}' },
+  putRollout: { method: 'PUT', path: '/v1/rollouts/{domain}/{rule}' },
+  deleteRollout: { method: 'DELETE', path: '/v1/rollouts/{domain}/{rule}' },
   listPlansInForce: { method: 'GET', path: '/v1/plans-in-force' },
   listExceptions: { method: 'GET', path: '/v1/exceptions' },
+  listRolloutStatus: { method: 'GET', path: '/v1/rollout-status' },
   explainRequest: { method: 'POST', path: '/v1/explain' },
   getTenantLimits: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}/limits' },
   simulateRequest: { method: 'POST', path: '/v1/simulate' },

@@ -13,6 +13,7 @@ import type { DescriptorLevel } from '../../domain/rule/tree';
 import type { SettingsInForce } from '../../configuration/settings/settings-in-force';
 import type { Warning } from './effect/warning';
 import type { HistoryPort } from './history/history';
+import type { RolloutCounter } from '../../state/rollout/rollout-counter';
 import type { InstancesPort } from '../../state/instances/instance-facts';
 import type { UsagePort } from './usage/prometheus-usage';
 import type { LiveView } from './live/live-figures';
@@ -28,6 +29,7 @@ export interface AdminBackend {
   readonly rules: RulesPort;
   readonly buckets: BucketsPort;
   readonly instances: InstancesPort;
+  readonly rollouts: RolloutReads;
   readonly tail: TailPort;
   readonly top: TopKeys;
   readonly live: LivePort;
@@ -38,6 +40,9 @@ export interface AdminBackend {
   /** In milliseconds since 1970. */
   readonly nowMs: () => number;
 }
+
+/** The hits of rollouts over all instances. */
+export type RolloutReads = Pick<RolloutCounter, 'read'>;
 
 /** A write with warnings. */
 export interface WithoutEffect {

@@ -61,7 +61,9 @@ test('nothing is charged: two simulations and an explanation see full buckets', 
 });
 
 test('an override, a block and calendar windows decide as they would', async () => {
-  const put = async (path: string, put: object) => { expect(await callAdmin(server.url, { method: 'PUT', path, token: TOKENS.admin, body: put })).toMatchObject({ status: 200 }); };
+  const put = async (path: string, put: object) => {
+    expect(await callAdmin(server.url, { method: 'PUT', path, token: TOKENS.admin, body: put })).toMatchObject({ status: 200 });
+  };
   // Two days have an edge between them, and perhaps two.
   const days = (await simulate('day', { per_second: 0.01, for_seconds: 86_400 })).simulated;
   expect([10, 864]).toEqual([days.admitted, days.requests]);

@@ -14,13 +14,13 @@ const kind = Type.Union(
   EXCEPTION_KINDS.map((each) => Type.Literal(each)),
   {
     description:
-      'candidate: an override that is only tried; penalty: a block that a penalty wrote; plan: run-time values of a plan; tenant: a plan that ends.',
+      'candidate: an override that is only tried; penalty: a block that a penalty wrote; plan: run-time values of a plan; tenant: a plan that ends; rollout: how far a candidate is in force.',
   },
 );
 
 /** The schemas that each kind has, by the names of its fields. */
 const fields = Object.fromEntries(
-  [SHAPES.tenant.fields, SHAPES.plan.fields, SHAPES.override.fields]
+  [SHAPES.tenant.fields, SHAPES.plan.fields, SHAPES.override.fields, SHAPES.rollout.fields]
     .flatMap((each) => Object.entries(each))
     .filter(([name]) => name !== 'candidate')
     .map(([name, schema]) => [name, Type.Optional(schema)]),
@@ -29,7 +29,7 @@ const fields = Object.fromEntries(
 const shownFields = {
   kind,
   domain,
-  name: Type.String({ description: 'The id of the record, or the name of the tenant or plan.' }),
+  name: Type.String({ description: 'The id of the record, or the name of the tenant, plan or rule.' }),
   ...fields,
   until: Type.Optional(time),
   reason: Type.Optional(reason),
@@ -49,7 +49,7 @@ export const exceptions = route({
   id: 'listExceptions',
   tag: 'exceptions',
   role: 'viewer',
-  summary: `Lists what is in force beside the configuration: overrides, candidates, blocks, penalties, passes, values of plans, and plans of tenants that end; each with its effect now. A page with \`state\` examines at most ${EXAMINED_MAX.toLocaleString('en')} records, so it may be empty.`,
+  summary: `Lists what is in force beside the configuration: overrides, candidates, blocks, penalties, passes, values of plans, plans of tenants that end, and rollouts; each with its effect now. A page with \`state\` examines at most ${EXAMINED_MAX.toLocaleString('en')} records, so it may be empty.`,
   query: object({
     ...page,
     cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, description: '`next` of the previous page.' })),

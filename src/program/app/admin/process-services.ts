@@ -8,6 +8,7 @@ import type { ControlStore } from '../../../state/control/control-store';
 import { UnavailableError } from '../../../lib/errors';
 import type { MemoryStore } from '../../../state/store/memory/memory-store';
 import type { MetricReading } from '../../../server/observability/metrics/metrics-snapshot';
+import type { RolloutReads } from '../../../administration/admin/backend';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { countsPort } from '../../../administration/admin/live/read-counts';
 import type { OpenedStore } from '../deciding/open-redis-store';
@@ -17,6 +18,8 @@ export interface ProcessServicesInput extends Pick<OpenedStore, 'forget'> {
   readonly memoryStore: MemoryStore | undefined;
   /** Undefined: the control data are in Redis. */
   readonly control: ControlStore | undefined;
+  /** Undefined: rollouts are counted in Redis. */
+  readonly rollouts: RolloutReads | undefined;
   readonly topKeys: TopKeys | undefined;
   /** Undefined: decisions are made in other processes. */
   readonly facts: (() => InstanceFacts) | undefined;
@@ -28,6 +31,7 @@ export interface ProcessServicesInput extends Pick<OpenedStore, 'forget'> {
 export function processServices({
   memoryStore,
   control,
+  rollouts,
   topKeys,
   facts,
   forget,
@@ -39,6 +43,7 @@ export function processServices({
     buckets:
       memoryStore === undefined ? { take: inRedis, reset: inRedis, list: inRedis } : new MemoryBuckets({ store: memoryStore, keyPrefix }),
     control: control ?? { read: inRedis, scan: inRedis, write: inRedis, audit: inRedis, changesAfter: inRedis, discardLost: inRedis },
+    rollouts: rollouts ?? { read: inRedis },
     top: topKeys ?? {
       top: () => Promise.reject(new AdminProblem('not-supported', 'this process counts no top keys')),
     },

@@ -8,6 +8,7 @@ import type { Context } from '../context/context';
 import type { OpenedControl } from './open-control';
 import { openStore } from './open-store';
 import type { OpenedStore } from './open-redis-store';
+import type { OpenedRollouts } from './open-rollouts';
 import type { OpenedTop } from './open-top';
 
 export interface OpenedState {
@@ -15,6 +16,7 @@ export interface OpenedState {
   /** Undefined: operators change nothing at run time. */
   readonly control: OpenedControl | undefined;
   readonly penalties: Penalties | undefined;
+  readonly rollouts: OpenedRollouts | undefined;
   readonly top: OpenedTop | undefined;
   readonly tail: DecisionTail;
   readonly facts: PublishedFacts['facts'];
@@ -36,21 +38,24 @@ export async function openState(context: Context): Promise<OpenedState> {
   const top = asksForTop(settings) ? (await import('./open-top.js')).openTop({ settings, registry, exchange, log }) : undefined;
   const penalties =
     control && (await import('./open-penalties.js')).openPenalties({ settings, store, service: control.service, registry, log });
+  const rollouts = control && (await import('./open-rollouts.js')).openRollouts({ settings, run, control, registry, log });
   return {
     opened,
     control,
     penalties,
+    rollouts,
     top,
     tail: new DecisionTail({ nowMs: () => Date.now() }),
     facts: facts.facts,
     start: () => {
       penalties?.start();
+      rollouts?.watch.start();
       top?.start();
     },
     close: async () => {
       facts.stop();
       top?.stop();
-      await penalties?.stop();
+      await Promise.all([penalties?.stop(), rollouts?.watch.stop()]);
       await Promise.all([opened.leave(), control?.close()]);
       await store.close();
     },

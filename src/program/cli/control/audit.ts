@@ -7,7 +7,7 @@ import { COUNT_OPTION, readPages, withMore } from './values/pages';
 import { textTable } from './values/text-table';
 import { readSince, shortTime } from './values/until';
 
-const KINDS = ['tenant', 'plan', 'override', 'block', 'pass'] as const;
+const KINDS = ['tenant', 'plan', 'override', 'block', 'pass', 'rollout'] as const;
 
 const TRAILS = ['penalties'] as const;
 

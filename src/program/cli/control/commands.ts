@@ -15,6 +15,10 @@ export const CONTROL_COMMANDS: ReadonlyMap<string, ControlEntry> = new Map<strin
   ['block', { purpose: 'denies the requests of descriptors', load: async () => (await import('./block.js')).block }],
   ['pass', { purpose: 'makes descriptors unlimited', load: async () => (await import('./pass.js')).pass }],
   [
+    'rollout',
+    { purpose: 'puts a candidate in force for a part, and takes it back', load: async () => (await import('./rollout.js')).rollout },
+  ],
+  [
     'exceptions',
     { purpose: 'lists what is in force beside the configuration', load: async () => (await import('./exceptions.js')).exceptions },
   ],

@@ -9,7 +9,7 @@ import { COUNT_OPTION, readPages, withMore } from './values/pages';
 import { textTable } from './values/text-table';
 import { showDuration } from './values/until';
 
-const KINDS = ['override', 'candidate', 'block', 'penalty', 'pass', 'plan', 'tenant'] as const;
+const KINDS = ['override', 'candidate', 'block', 'penalty', 'pass', 'plan', 'tenant', 'rollout'] as const;
 
 const STATES = ['in_force', 'partial', 'none'] as const;
 
@@ -66,7 +66,8 @@ function table(items: readonly Exception[], nowMs: number): string {
   );
 }
 
-function givesText({ limit, limits, plan }: Exception): string | undefined {
+function givesText({ limit, limits, plan, percent }: Exception): string | undefined {
+  if (percent !== undefined) return `${percent} %`;
   if (limits !== undefined) return limits.map(showLimit).join(' ');
   return limit === undefined ? plan : showLimit(limit);
 }

@@ -412,6 +412,16 @@ export const PENALTY_METRICS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
+/** Only with control data, by which guards take rollouts back. */
+export const GUARD_METRICS = {
+  guardStops: {
+    type: 'counter',
+    name: 'weir_rollout_guard_stops_total',
+    labels: [],
+    help: 'Rollouts that their guard took back; the process that did so counts it.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
 type Rows = typeof METRICS;
 
 type MadeOf<Row extends MetricRow> = Row['type'] extends 'counter'
@@ -529,6 +539,10 @@ export function makeTraceMetrics(registry: Registry): Counter<'result'> {
 
 export function makePenaltyMetrics(registry: Registry): { readonly blocks: Counter; readonly dropped: Counter } {
   return { blocks: counter(registry, PENALTY_METRICS.blocks), dropped: counter(registry, PENALTY_METRICS.dropped) };
+}
+
+export function makeRolloutMetrics(registry: Registry): { readonly guardStops: Counter } {
+  return { guardStops: counter(registry, GUARD_METRICS.guardStops) };
 }
 
 /** Registers every metric of the table and Node's own. Call it once per registry. */

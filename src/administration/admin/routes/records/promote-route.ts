@@ -32,7 +32,7 @@ export const promote = route({
     const key = { kind: 'override', domain: inDomain, name: id } as const;
     const [stored] = await backend.control.read([key]);
     if (stored?.record.kind !== 'override') throw new AdminProblem('not-found', 'there is no such override');
-    const { candidate, reason: before, ...inForce } = stored.record;
+    const { candidate, rollout, reason: before, ...inForce } = stored.record;
     // A repeated promotion finds its result there already.
     if (candidate !== true && call.headers.ifMatch === undefined)
       return { body: { dry_run: call.query.dry_run ?? false, changed: false, after: showRecord(stored.record), ...NO_EFFECT } };
