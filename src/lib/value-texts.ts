@@ -18,7 +18,7 @@ export function percentText(share: number): string {
 const SPAN = /^(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?$/;
 
 /** The longest span: a day. */
-export const SPAN_S_MAX = 86_400;
+const SPAN_S_MAX = 86_400;
 
 /** The seconds of a text such as `1h30m`, from a second to a day; undefined: it names no such span. */
 export function readSpanS(text: string): number | undefined {

@@ -1,4 +1,4 @@
-/** The hits of a rollout are counted over all processes, by slots of time, and begin again with each stage: in Redis and in memory. */
+/** The hits of a rollout are counted over all processes by slots of time, and begin again with each stage, in Redis and in memory. */
 
 import { MemoryRolloutCounter } from '../../src/state/rollout/memory-rollout-counter';
 import { RedisRolloutCounter } from '../../src/state/rollout/redis-rollout-counter';

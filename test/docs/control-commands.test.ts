@@ -17,6 +17,7 @@ const WITHOUT_COMMAND = [
   'listSettings',
   'getLive',
   'listKeyHistory',
+  'listRollouts',
   'listRuleHistory',
   'listInstanceHistory',
   'showDayOfKey',

@@ -23,6 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'state/reservation': ['domain', 'state/store'],
   'state/control': ['domain', 'state/store'],
   'state/penalty': ['domain', 'state/control', 'state/store'],
+  'state/rollout': ['domain', 'state/control', 'state/store'],
   'state/top': ['domain', 'state/instances', 'state/store'],
   'configuration/problems': [],
   'configuration/yaml': ['configuration/problems'],

@@ -26,7 +26,7 @@ const SECTIONS = {
   'Compatibility with envoyproxy/ratelimit': ['conformance'],
   'Configuration and reloads': ['integration/config', 'unit/compile', 'unit/source', 'unit/yaml'],
   'Settings and the command line': ['unit/cli', 'unit/settings'],
-  'Control data and the admin API': ['integration/admin', 'integration/control', 'unit/admin', 'unit/control', 'unit/penalty'],
+  'Control data and the admin API': ['integration/admin', 'integration/control', 'unit/admin', 'unit/control', 'unit/penalty', 'unit/rollout'],
   'The console': ['console', 'unit/console'],
   Envoy: ['envoy'],
   'Other proxies': ['proxies', 'unit/transport/http/check'],

@@ -3,8 +3,8 @@
 import { toByteString } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import type { Limit } from '../../domain/rule/limit';
-import { makeStage, type Stage, type StageValues } from '../../domain/rule/stage';
-import { keepsBucket } from '../../domain/rule/staged-limit';
+import { makeStage, type Stage, type StageValues } from '../../domain/rule/stage/stage';
+import { keepsBucket } from '../../domain/rule/stage-limits';
 import { joinPath, show } from '../../lib/quote';
 import type { ValuesOf } from './field-types/field';
 import type { ROLLOUT } from './fields/rollout';

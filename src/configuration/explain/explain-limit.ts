@@ -10,7 +10,7 @@ import type { OverrideSource } from '../../domain/rule/control-view';
 import type { InFlight } from '../../domain/rule/in-flight';
 import { overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
 import type { Match } from '../../domain/rule/match';
-import { beforeStage } from '../../domain/rule/staged-limit';
+import { beforeStage } from '../../domain/rule/stage-limits';
 
 export interface LimitExplanation {
   readonly name: string;

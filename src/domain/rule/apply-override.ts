@@ -1,10 +1,9 @@
 /** Replaces the limits of a rule by those of override records, or tries them beside it. A value that no record gives stays as the rule has it. */
 
 import type { LimitValues, Overridden, OverrideSource, SelectedOverride, Selection } from './control-view';
-import { isRateLimit, type Limit, type RateLimit } from './limit';
-import { haveOwnBuckets } from './own-buckets';
+import { haveOwnBuckets, isRateLimit, type Limit, type RateLimit } from './limit';
 import { replaceValues, tryValues } from './replace-values';
-import type { Stage } from './stage';
+import type { Stage } from './stage/stage';
 
 /** By the values of a record and a limit, the limit made of both: the same object each time, because a store folds takes whose limits are the same object. */
 type Made = WeakMap<LimitValues | Stage, WeakMap<Limit, RateLimit>>;

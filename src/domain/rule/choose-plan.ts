@@ -2,8 +2,7 @@
 
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { ControlView, LimitValues } from './control-view';
-import { isRateLimit, type Limit } from './limit';
-import { haveOwnBuckets } from './own-buckets';
+import { haveOwnBuckets, isRateLimit, type Limit } from './limit';
 import type { Plan, TenantTerms } from './plan';
 import { replaceValues } from './replace-values';
 import type { Rule } from './rule';

@@ -3,7 +3,7 @@
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { UnitName } from '../descriptor/unit';
 import type { Limit } from './limit';
-import type { Stage, VersionedStage } from './stage';
+import type { Stage, VersionedStage } from './stage/stage';
 
 /** The values of a limit that operators set while Weir runs. Everything else stays as the rule has it. */
 export interface LimitValues {
@@ -30,7 +30,7 @@ export interface SelectedRecord {
 export interface SelectedOverride extends SelectedRecord {
   readonly kind: 'override';
   readonly limit: LimitValues;
-  /** Of a candidate: it may decide a part of the requests. Absent: it never denies. */
+  /** The candidate may decide a part of the requests. Absent: it never denies, or this is not a candidate. */
   readonly stage?: Stage;
 }
 

@@ -4,9 +4,6 @@ import type { Limit, LimitTerms } from './limit';
 import type { SharedEntry } from './shared-entry';
 import { UNIT_US } from '../descriptor/unit';
 
-/** The longest `hold`, in seconds: a day. */
-export const HOLD_S_MAX = 86_400;
-
 /** The name of an `in_flight` limit without its own. */
 export const IN_FLIGHT_NAME = 'in_flight';
 

@@ -3,7 +3,7 @@
 import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
 import type { ResponseBody } from './body/response-body';
 import { isCalendarUnit, type Calendar } from './calendar';
-import type { Stage } from './stage';
+import type { Stage } from './stage/stage';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
 
 /**
@@ -74,7 +74,7 @@ export interface Limit extends LimitTerms {
   readonly calendar?: Calendar;
   /** Counted beside this limit in a bucket of its own, and never denies. Absent: there is none. */
   readonly candidate?: Limit;
-  /** Of a candidate: it may decide a part of the requests. Absent: it never denies. */
+  /** The candidate may decide a part of the requests. Absent: it never denies, or this is not a candidate. */
   readonly stage?: Stage;
   /** This limit is a candidate itself, or counts the denials of a penalty, so its bucket is marked. Absent: it is a limit in force. */
   readonly role?: LimitRole;
@@ -200,6 +200,19 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
 export function windowName({ windowUs, calendar }: Pick<Limit, 'windowUs' | 'calendar'>): string {
   if (calendar === undefined) return String(windowUs / 1_000_000);
   return `${calendar.unitMultiplier}${calendar.unit}@${calendar.timeZone}`;
+}
+
+/** Whether limits count in buckets of their own. False: two of the limits, or two of their candidates, have one algorithm and window, so they would share a bucket, where each hit would count twice. */
+export function haveOwnBuckets(limits: readonly Limit[]): boolean {
+  const seen = new Set<string>();
+  for (const limit of limits) {
+    for (const one of limit.candidate === undefined ? [limit] : [limit, limit.candidate]) {
+      const identity = `${one.role ?? ''} ${one.algorithm} ${windowName(one)}`;
+      if (seen.has(identity)) return false;
+      seen.add(identity);
+    }
+  }
+  return true;
 }
 
 function calendarOf({ unit, unitMultiplier = 1, algorithm, calendarTimeZone }: LimitSpec): Calendar | undefined {

@@ -13,7 +13,7 @@ import type { InFlight } from './in-flight';
 import { isLimitProblem, isRateLimit, makeLimit, type Limit, type RateLimit } from './limit';
 import type { Mode } from './mode';
 import type { Rule } from './rule';
-import type { StageInForce } from './stage';
+import type { StageInForce } from './stage/stage';
 import { stageLimits } from './stage-limits';
 import type { Domain, RuleSet } from './rule-set';
 

@@ -3,7 +3,7 @@
 import { TRAITS } from '../algorithm/algorithms';
 import type { LimitValues } from './control-view';
 import { isLimitProblem, makeLimit, type Limit, type RateLimit } from './limit';
-import type { Stage } from './stage';
+import type { Stage } from './stage/stage';
 
 /** Undefined: the values make no limit of this algorithm. */
 export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit | undefined {

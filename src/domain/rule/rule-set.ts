@@ -5,7 +5,7 @@ import type { ByteString } from '../descriptor/descriptor';
 import type { DescriptorLevel } from './tree';
 import type { Plan } from './plan';
 import type { Limit, LimitTerms, ResponseHeaders } from './limit';
-import type { Stage } from './stage';
+import type { Stage } from './stage/stage';
 
 /** The limits whose candidates share a stage. */
 export interface StagedLimits {

@@ -1,11 +1,10 @@
-/** Chooses the limits of a descriptor under the stages of their candidates. */
+/** Chooses the limits of a descriptor under the stages of their candidates, and makes those that decide in a stage. */
 
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { StagesView } from './control-view';
-import type { Limit } from './limit';
+import { windowName, type Limit } from './limit';
 import type { SharedEntry } from './shared-entry';
-import { isInStage, type Stage, type StageInForce, type VersionedStage } from './stage';
-import { stagedLimit } from './staged-limit';
+import { isInStage, type Stage, type StageInForce, type VersionedStage } from './stage/stage';
 
 export interface StageLimitsInput {
   readonly limits: readonly Limit[];
@@ -75,4 +74,51 @@ function withStage(limits: readonly Limit[], stage: Stage): readonly Limit[] {
   const made = limits.map((limit) => (limit.candidate?.stage === stage ? stagedLimit(limit, limit.candidate) : limit));
   ofLimits.set(stage, made);
   return made;
+}
+
+/** By the limit: the same object each time, because a store folds takes whose limits are the same object. */
+const stagedLimits = new WeakMap<Limit, Limit>();
+
+/** The limit of each limit that was made. */
+const bases = new WeakMap<Limit, Limit>();
+
+/**
+ * With the algorithm and the window of its limit it counts in the same bucket, so that used hits stay for everyone who moves. Otherwise it
+ * counts in the bucket of the candidate, which has counted the same requests before.
+ */
+function stagedLimit(limit: Limit, candidate: Limit): Limit {
+  const known = stagedLimits.get(limit);
+  if (known !== undefined) return known;
+  const { name, failureMode, responseHeaders, responseBody, leases, reservations } = limit;
+  const { requestsPerUnit, unit, unitMultiplier, algorithm, windowUs, capacity, calendar, overdraft } = candidate;
+  const staged: Limit = {
+    requestsPerUnit,
+    unit,
+    unitMultiplier,
+    name,
+    algorithm,
+    windowUs,
+    capacity,
+    ...(calendar && { calendar }),
+    ...(overdraft && { overdraft }),
+    ...(!keepsBucket(limit, candidate) && { role: 'candidate' as const }),
+    ...(failureMode && { failureMode }),
+    ...(responseHeaders && { responseHeaders }),
+    ...(responseBody && { responseBody }),
+    ...(leases && { leases }),
+    ...(reservations && { reservations }),
+  };
+  stagedLimits.set(limit, staged);
+  bases.set(staged, limit);
+  return staged;
+}
+
+/** Whether a request that moves between a limit and its candidate stays in its bucket. */
+export function keepsBucket(limit: Limit, candidate: Limit): boolean {
+  return limit.algorithm === candidate.algorithm && windowName(limit) === windowName(candidate);
+}
+
+/** The limit in whose place a limit decides in a stage; the limit itself if there is no stage. */
+export function beforeStage(limit: Limit): Limit {
+  return bases.get(limit) ?? limit;
 }

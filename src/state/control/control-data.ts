@@ -18,7 +18,7 @@ import type { LoggedChange } from './control-store';
 import { ExpiryQueue, type Expiry } from '../../lib/expiry-queue';
 import { Names } from './names';
 import { SelectorIndex, stageValuesOf, type Held, type HeldKinds, type Selector } from './selector-index';
-import type { VersionedStage } from '../../domain/rule/stage';
+import type { VersionedStage } from '../../domain/rule/stage/stage';
 import { ShardedMap } from './sharded-map';
 import { TenantTerms } from './tenant-terms';
 import { TenantTable, type TenantName } from './tenant-table';

@@ -1,7 +1,7 @@
 /** The records of control data: what operators change while Weir runs, with the bounds and the key of each. */
 
 import type { LimitValues } from '../../domain/rule/control-view';
-import type { StopIf } from '../../domain/rule/stage';
+import type { StopIf } from '../../domain/rule/stage/stage';
 
 export const CONTROL_KINDS = ['tenant', 'plan', 'override', 'block', 'pass', 'rollout'] as const;
 
@@ -98,7 +98,7 @@ export interface OverrideRecord extends SelectorBase {
   readonly limit: LimitValues;
   /** The limit is tried beside that of the rule, and never denies. Absent: it replaces that of the rule. */
   readonly candidate?: true;
-  /** Of a candidate: it decides a part of the requests. Absent: it never denies. */
+  /** The candidate decides a part of the requests. Absent: it never denies, or this is not a candidate. */
   readonly rollout?: RolloutValues;
 }
 

@@ -14,7 +14,7 @@ import {
   type EntrySelector,
   type RolloutValues,
 } from './control-record';
-import { isPercent, type StopIf } from '../../domain/rule/stage';
+import { isPercent, type StopIf } from '../../domain/rule/stage/stage';
 import { percentText, readPercentText, readSpanS, spanText } from '../../lib/value-texts';
 
 /** A field of a record is invalid. */
@@ -89,7 +89,7 @@ export function readRecord(json: unknown): ControlRecord {
   return { kind, ...selector, limit, ...(isCandidate && { candidate: true }), ...rollout };
 }
 
-/** That of an override names its key, because the configuration has none. */
+/** The rollout of an override names its key, because the configuration has none. */
 function readOwnRollout(value: unknown): RolloutValues {
   const fields = readObject(value, 'rollout');
   refuseUnknown(fields, { known: ROLLOUT_FIELDS, path: 'rollout' });

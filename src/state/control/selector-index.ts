@@ -3,7 +3,7 @@
 import { toByteString } from '../../domain/descriptor/byte-string';
 import type { ByteString, Entry } from '../../domain/descriptor/descriptor';
 import type { SelectedOverride, SelectedRecord, Selection } from '../../domain/rule/control-view';
-import { makeStage, type Stage, type VersionedStage } from '../../domain/rule/stage';
+import { makeStage, type Stage, type VersionedStage } from '../../domain/rule/stage/stage';
 import {
   OVERRIDE_ROLLOUT,
   type EntrySelector,

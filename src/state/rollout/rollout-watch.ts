@@ -1,7 +1,7 @@
 /** Counts the hits of rollouts over all processes, and takes a rollout back whose guard says so. It never delays a decision. */
 
 import { toText } from '../../domain/descriptor/byte-string';
-import type { Stage, StageInForce, StopIf, VersionedStage } from '../../domain/rule/stage';
+import type { Stage, StageInForce, StopIf, VersionedStage } from '../../domain/rule/stage/stage';
 import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
 import { US_PER_S } from '../../lib/time-units';
 import { NO_COUNTS, widthOf, type HitCounts, type RolloutCounter, type RolloutCounts, type RolloutName } from './rollout-counter';
@@ -78,7 +78,7 @@ export class RolloutWatch {
 
   private add({ stage, values, part }: StageInForce, { hits, over }: HitCounts): void {
     let pending = this.pending.get(stage);
-    if (pending === undefined || pending.values.version !== values.version) {
+    if (pending?.values.version !== values.version) {
       if (pending === undefined && this.pending.size >= PENDING_MAX) return;
       // Hits of an earlier stage say nothing of this one.
       this.pending.set(stage, (pending = { values, hits: [0, 0, 0, 0] }));

@@ -50,7 +50,9 @@ beforeAll(async () => {
   const port = await freePort();
   const env = { REDIS_URL: `127.0.0.1:${redis.port}`, CONTROL_DATA: 'true', REDIS_OP_TIMEOUT: '1s', TOP_KEYS: 'true' };
   const admin = { ADMIN_PORT: String(port), ADMIN_TOKENS_FILE: path.join(folder, 'tokens') };
-  weirs = await Promise.all([0, 1, 2].map((i) => startWeir({ config, env: i === 0 ? { ...env, ...admin } : env })));
+  weirs = await Promise.all(
+    [0, 1, 2].map((i) => startWeir({ config, env: { ...env, ...(i === 0 && admin), ...(i === 2 && { WORKERS: '2' }) } })),
+  );
   clients = weirs.map(({ grpcPort }) => new RlsClient(grpcPort));
   connection = { WEIR_ADMIN_URL: `http://127.0.0.1:${port}`, WEIR_ADMIN_TOKEN_FILE: path.join(folder, 'admin') };
 }, TIMEOUT_MS);
@@ -178,6 +180,47 @@ test(
     expect(await codeOf(client, ['client', 'late'], 2)).toBe(OK);
     client.close();
     await late.stop();
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'the embedded store counts a rollout too, and a restart keeps it as the guard left it',
+  async () => {
+    const port = await freePort();
+    const env = {
+      BACKEND_TYPE: 'memory',
+      CONTROL_FILE: path.join(folder, 'control'),
+      ADMIN_PORT: String(port),
+      ADMIN_TOKENS_FILE: path.join(folder, 'tokens'),
+    };
+    const embedded = { ...connection, WEIR_ADMIN_URL: `http://127.0.0.1:${port}` };
+    const config = path.join(folder, 'limits.yaml');
+    const status = async () => {
+      const { stdout } = await runWeir(['rollout', 'status', '--rule', 'client', '--json'], { env: embedded });
+      return (JSON.parse(stdout) as { items: Readonly<Record<string, unknown>>[] }).items[0];
+    };
+    let alone = await startWeir({ config, env });
+    let client = new RlsClient(alone.grpcPort);
+    try {
+      await runWeir(['rollout', 'start', 'client', '--domain', 'shop', '--percent', '100'], { env: embedded });
+      await until(
+        async () => {
+          await codeOf(client, ['client', 'c'], 200);
+          return (await status())?.stopped === true;
+        },
+        { timeoutMs: 30_000 },
+      );
+      client.close();
+      await alone.stop();
+      alone = await startWeir({ config, env });
+      client = new RlsClient(alone.grpcPort);
+      expect(await status()).toMatchObject({ percent: 0, stopped: true, author: 'guard', candidate: { hits: 0 } });
+      expect(await codeOf(client, ['client', 'c'], 2)).toBe(OK);
+    } finally {
+      client.close();
+      await alone.stop();
+    }
   },
   TIMEOUT_MS,
 );

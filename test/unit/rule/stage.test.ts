@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { toGroup } from '../../../src/domain/bucket/to-group';
 import type { Decision } from '../../../src/domain/decide/decision';
 import { matchRequest } from '../../../src/domain/rule/match';
-import { isInStage, makeStage } from '../../../src/domain/rule/stage';
+import { isInStage, makeStage } from '../../../src/domain/rule/stage/stage';
 import { makeRecordDecision } from '../../../src/server/observability/metrics/record-decision';
 import { RuleMetrics } from '../../../src/server/observability/metrics/rule-metrics';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';

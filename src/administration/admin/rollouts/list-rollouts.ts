@@ -2,14 +2,13 @@
 
 import { toByteString, toText } from '../../../domain/descriptor/byte-string';
 import type { Limit } from '../../../domain/rule/limit';
-import type { StagedLimits } from '../../../domain/rule/rule-set';
-import type { VersionedStage } from '../../../domain/rule/stage';
+import type { VersionedStage } from '../../../domain/rule/stage/stage';
 import { valuesOf } from '../../../domain/rule/stage-limits';
 import { OVERRIDE_ROLLOUT, type ControlRecord, type OverrideRecord, type StoredRecord } from '../../../state/control/control-record';
 import type { RolloutCounts } from '../../../state/rollout/rollout-counter';
 import type { LimitValues } from '../../../domain/rule/control-view';
-import { currentRules } from '../routes/live-request';
 import type { AdminBackend } from '../backend';
+import type { RuleSet, StagedLimits } from '../../../domain/rule/rule-set';
 
 export const ROLLOUT_SOURCES = ['configuration', 'rollout', 'override'] as const;
 
@@ -23,7 +22,7 @@ export interface ListedRollout {
   /** Absent: the configuration alone has it. */
   readonly stored?: StoredRecord;
   readonly limits: readonly TriedLimit[];
-  /** Those of this stage; absent: there are none yet. */
+  /** The hits of this stage; absent: there are none yet. */
   readonly counts?: RolloutCounts;
 }
 
@@ -39,11 +38,15 @@ export interface RolloutQuery {
   readonly rule?: string;
 }
 
+interface Listed extends Pick<AdminBackend, 'controlView' | 'rollouts'> {
+  readonly ruleSet: RuleSet;
+}
+
 /** Most rollouts of one answer. */
 export const ROLLOUTS_MAX = 500;
 
-/** Those with a key or a record, by domain and rule. Rejects with StoreError if the store cannot answer. */
-export async function listRollouts(query: RolloutQuery, backend: AdminBackend): Promise<readonly ListedRollout[]> {
+/** The rollouts that have a key or a record, by domain and rule. Rejects with StoreError if the store cannot answer. */
+export async function listRollouts(query: RolloutQuery, backend: Listed): Promise<readonly ListedRollout[]> {
   const found = [...configured(query, backend), ...ofOverrides(query, backend)].slice(0, ROLLOUTS_MAX);
   return Promise.all(
     found.map(async (each) => {
@@ -53,9 +56,8 @@ export async function listRollouts(query: RolloutQuery, backend: AdminBackend): 
   );
 }
 
-function* configured({ domain, rule }: RolloutQuery, backend: AdminBackend): Generator<ListedRollout> {
-  const { controlView } = backend;
-  for (const [name, { stages }] of currentRules(backend).ruleSet.domains) {
+function* configured({ domain, rule }: RolloutQuery, { controlView, ruleSet }: Listed): Generator<ListedRollout> {
+  for (const [name, { stages }] of ruleSet.domains) {
     const inDomain = toText(name);
     if (stages === undefined || (domain !== undefined && domain !== inDomain)) continue;
     for (const [ofRule, { stage, limits }] of stages) {
@@ -73,7 +75,7 @@ function triedOf({ limits }: Pick<StagedLimits, 'limits'>): readonly TriedLimit[
   return limits.flatMap((current) => (current.candidate === undefined ? [] : [{ current, candidate: current.candidate }]));
 }
 
-function* ofOverrides({ domain, rule }: RolloutQuery, { controlView }: AdminBackend): Generator<ListedRollout> {
+function* ofOverrides({ domain, rule }: RolloutQuery, { controlView }: Listed): Generator<ListedRollout> {
   if (rule !== undefined && !rule.startsWith(OVERRIDE_ROLLOUT)) return;
   for (const stored of controlView.exceptions('override')) {
     const { record, version } = stored;

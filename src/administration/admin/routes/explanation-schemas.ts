@@ -3,7 +3,7 @@
 import { Type, type TSchema } from '@sinclair/typebox';
 import { CONTROL_KINDS } from '../../../state/control/control-record';
 import { LIMIT_GIVERS } from '../../../configuration/explain/explain-limit';
-import { STAGE_PARTS } from '../../../domain/rule/stage';
+import { STAGE_PARTS } from '../../../domain/rule/stage/stage';
 import { bucket } from './bucket-routes';
 import { object, shownValues } from '../route/schemas';
 import { effectState, warnings } from './records/effect-schemas';

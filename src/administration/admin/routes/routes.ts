@@ -10,7 +10,7 @@ import { LIVE_ROUTES } from './live-routes';
 import { plansInForce } from './plans-route';
 import { RECORD_ROUTES } from './records/record-routes';
 import type { AdminRoute } from '../route/route';
-import { rolloutsInForce } from './rollouts-route';
+import { rolloutsInForce } from './records/rollouts-route';
 import { simulate } from './simulate-route';
 import { SESSION_ROUTES } from './session-routes';
 import { SYSTEM_ROUTES } from './system-routes';

@@ -15,7 +15,7 @@ import { TextField } from '../parts/text-field';
 
 const PAGE = 100;
 
-const KINDS = ['tenant', 'plan', 'override', 'block', 'pass'] as const;
+const KINDS = ['tenant', 'plan', 'override', 'block', 'pass', 'rollout'] as const;
 
 /** By what the address says. */
 const SPANS: Readonly<Record<string, { readonly words: string; readonly ms: number }>> = {

@@ -34,6 +34,7 @@ const KINDS: Readonly<Record<Kind, string>> = {
   pass: 'pass',
   plan: 'values of a plan',
   tenant: 'plan that ends',
+  rollout: 'rollout',
 };
 
 const EFFECTS: Readonly<Record<Exception['effect'], readonly [kind: StateKind, words: string]>> = {
@@ -110,7 +111,8 @@ function Exceptions({ items, isLast, isFiltered, onEnd }: ExceptionsProps) {
   );
 }
 
-function givesText({ kind, limit, limits, plan }: Exception): string {
+function givesText({ kind, limit, limits, plan, percent }: Exception): string {
+  if (percent !== undefined) return `${percent} % under the candidate`;
   if (limits !== undefined) return limits.map((each) => showLimit(each)).join(', ');
   if (limit !== undefined) return showLimit(limit);
   if (kind === 'pass') return 'no limit';
@@ -124,7 +126,8 @@ function Target({ item: { domain, kind, name, entries, rules } }: { readonly ite
     <>
       {kind === 'tenant' && <a href={linkTo('tenant', { domain, tenant: name })}>{name}</a>}
       {entries !== undefined && (link === undefined ? <code>{selectorText(entries)}</code> : <a href={link}>{selectorText(entries)}</a>)}
-      {kind === 'plan' && 'its tenants'} <span class="muted">in {domain}</span>
+      {kind === 'plan' && 'its tenants'}
+      {kind === 'rollout' && <code>{name}</code>} <span class="muted">in {domain}</span>
       {rules.map((rule) => (
         <span key={rule} class="muted">
           , <a href={linkTo('rules', { find: rule })}>{rule}</a>
@@ -214,6 +217,7 @@ async function deleteOf({ kind, domain, name, version }: Exception): Promise<voi
   if (kind === 'override' || kind === 'candidate') await call('deleteOverride', byId, unchanged);
   else if (kind === 'block' || kind === 'penalty') await call('deleteBlock', byId, unchanged);
   else if (kind === 'pass') await call('deletePass', byId, unchanged);
+  else if (kind === 'rollout') await call('deleteRollout', { params: { domain, rule: name }, query }, unchanged);
   else if (kind === 'plan') await call('deletePlan', { params: { domain, plan: name }, query }, unchanged);
   else await call('deleteTenant', { params: { domain, tenant: name }, query }, unchanged);
 }

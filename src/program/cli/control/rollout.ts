@@ -156,7 +156,7 @@ async function writeRollout(admin: AdminClient, input: Write & { readonly rule: 
 async function writeOverride(admin: AdminClient, { domain, id, next, query, note, conditions }: Write & { readonly id: string }) {
   const params = { domain, id };
   const { entries, limit, candidate, until, reason, rollout: before } = await admin.call('getOverride', { params });
-  if (candidate !== true) throw new AdminError(`the override ${id} is no candidate, so it is in force for all`);
+  if (candidate !== true) throw new AdminError(`the override ${id} is not a candidate: it is in force for all`);
   const by = next.by ?? before?.by;
   if (by === undefined) throw new UsageError('--by: name the key whose values are in the stage or not');
   const { stop_if: stopIf } = before ?? {};

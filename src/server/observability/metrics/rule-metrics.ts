@@ -5,8 +5,7 @@ import { copyOf } from '../../../domain/descriptor/byte-string';
 import type { ByteString } from '../../../domain/descriptor/descriptor';
 import { count, CountTable, type CountRow } from './count-table';
 import type { MetricRow } from './metrics';
-import { PLAN_METRICS, PlanCounts } from './plan-counts';
-import { ROLLOUT_METRICS, RolloutCounts } from './rollout-counts';
+import { PLAN_METRICS, PlanCounts, ROLLOUT_METRICS, RolloutCounts } from './plan-counts';
 import { registerColumn, registerRead } from './metrics-snapshot';
 import { domainLabel, ruleLabels, RULE_LABELS, type RuleLabels } from './rule-labels';
 

@@ -1,23 +1,24 @@
 /** The route of rollouts: how far each candidate is in force, and what both parts do. */
 
 import { Type } from '@sinclair/typebox';
-import type { LimitValues } from '../../../domain/rule/control-view';
-import type { Limit } from '../../../domain/rule/limit';
-import { toText } from '../../../domain/descriptor/byte-string';
-import type { HitCounts } from '../../../state/rollout/rollout-counter';
-import { NO_COUNTS } from '../../../state/rollout/rollout-counter';
-import { US_PER_MS } from '../../../lib/time-units';
-import { percentText, spanText } from '../../../lib/value-texts';
-import { listRollouts, ROLLOUT_SOURCES, ROLLOUTS_MAX, type ListedRollout } from '../rollouts/list-rollouts';
-import { wilson } from '../rollouts/wilson';
-import { route } from '../route/route';
-import { domain, object, shownValues, time } from '../route/schemas';
+import type { LimitValues } from '../../../../domain/rule/control-view';
+import type { Limit } from '../../../../domain/rule/limit';
+import { toText } from '../../../../domain/descriptor/byte-string';
+import type { HitCounts } from '../../../../state/rollout/rollout-counter';
+import { NO_COUNTS } from '../../../../state/rollout/rollout-counter';
+import { US_PER_MS } from '../../../../lib/time-units';
+import { percentText, spanText } from '../../../../lib/value-texts';
+import { listRollouts, ROLLOUT_SOURCES, ROLLOUTS_MAX, type ListedRollout } from '../../rollouts/list-rollouts';
+import { wilson } from '../../rollouts/wilson';
+import { AdminProblem } from '../../problem';
+import { route } from '../../route/route';
+import { domain, object, shownValues, time } from '../../route/schemas';
 
 const share = (description: string) => Type.Number({ minimum: 0, maximum: 1, description });
 
 const part = object({
   hits: Type.Integer({ minimum: 0 }),
-  over_limit: Type.Integer({ minimum: 0, description: 'Those that did not fit the limit of their part.' }),
+  over_limit: Type.Integer({ minimum: 0, description: 'Hits that did not fit the limit of their part.' }),
   share: share('The part over the limit; 0 without hits.'),
   low: share('The lower end of its Wilson interval of 95 %, as if hits were independent.'),
   high: share('The upper end.'),
@@ -34,7 +35,7 @@ const rolloutStatus = object({
     ROLLOUT_SOURCES.map((each) => Type.Literal(each)),
     { description: 'Where its values come from.' },
   ),
-  version: Type.Integer({ minimum: 0, description: 'That of the record, for If-Match; 0: there is none.' }),
+  version: Type.Integer({ minimum: 0, description: 'The version of the record, for If-Match; 0: there is none.' }),
   reason: Type.Optional(Type.String()),
   author: Type.Optional(Type.String()),
   changed_at: Type.Optional(time),
@@ -57,7 +58,11 @@ export const rolloutsInForce = route({
   }),
   reply: object({ items: Type.Array(rolloutStatus) }),
   problems: ['unavailable'],
-  handle: async ({ query }, backend) => ({ body: { items: (await listRollouts(query, backend)).map(showRollout) } }),
+  handle: async ({ query }, backend) => {
+    const { ruleSet } = backend.rules.current() ?? {};
+    if (ruleSet === undefined) throw new AdminProblem('unavailable', 'no configuration is loaded yet; see the log');
+    return { body: { items: (await listRollouts(query, { ...backend, ruleSet })).map(showRollout) } };
+  },
 });
 
 function showRollout({ domain: inDomain, rule, values, source, stored, limits, counts }: ListedRollout) {

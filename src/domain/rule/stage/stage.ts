@@ -1,6 +1,7 @@
 /** Stages: the part of the requests that a candidate decides in place of its limit, a stable share of the values of one entry. */
 
-import type { ByteString } from '../descriptor/descriptor';
+import { toByteString } from '../../descriptor/byte-string';
+import type { ByteString } from '../../descriptor/descriptor';
 
 /** The parts of a percentage that a stage can have: hundredths. */
 const SHARES = 10_000;
@@ -50,7 +51,7 @@ export interface StageInput {
 
 /** The name comes from the configuration, so it is hashed as UTF-8. */
 export function makeStage({ domain, name, values, isConfigured }: StageInput): Stage {
-  const start = `${domain}.${Buffer.from(name, 'utf8').toString('latin1')}\0`;
+  const start = `${domain}.${toByteString(name)}\0`;
   return { domain, name, values, isConfigured, seed: hashOn(FNV_OFFSET, start) };
 }
 
@@ -89,7 +90,7 @@ export type StagePart = (typeof STAGE_PARTS)[number];
 /** The stage of a match, and the part of the requests that it is in. */
 export interface StageInForce {
   readonly stage: Stage;
-  /** Those of the record if there is one. */
+  /** The record has them if there is one, otherwise the configuration. */
   readonly values: VersionedStage;
   readonly part: StagePart;
 }
