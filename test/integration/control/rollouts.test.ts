@@ -14,7 +14,7 @@ import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { freePort } from '../../support/servers/ports';
 
 const TIMEOUT_MS = 120_000;
-const KEYS = 3_000;
+const KEYS = 1_500;
 const PERCENT = 25;
 const AT_ONCE = 500;
 
