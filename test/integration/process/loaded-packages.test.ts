@@ -79,7 +79,7 @@ test.each([
   ['the embedded store', 475, () => Promise.resolve({ env: { BACKEND_TYPE: 'memory' }, stop: () => Promise.resolve() })],
   [
     'Redis',
-    1_005,
+    1_010,
     async () => {
       const redis = await startRedis();
       return { env: { REDIS_URL: `127.0.0.1:${redis.port}` }, stop: () => redis.stop() };
@@ -90,7 +90,7 @@ test.each([
   const loaded = await loadedByServing(env).finally(stop);
   expect(loaded.length).toBeLessThanOrEqual(modulesMax);
   const absent =
-    /^dist\/(?:state\/top\/live-keys|state\/control\/(?:control-data|control-follower|file\/control-file\.js|local-control-store)|state\/penalty\/penalties|server\/workers\/(?:worker-pool|worker-metrics)|program\/app\/(?:open-workers|deciding\/open-(?:top|control|penalties))|administration\/admin\/auth)/;
+    /^dist\/(?:state\/top\/live-keys|state\/control\/(?:control-data|control-follower|file\/control-file\.js|local-control-store)|state\/penalty\/penalties|state\/rollout|server\/workers\/(?:worker-pool|worker-metrics)|program\/app\/(?:open-workers|deciding\/open-(?:top|control|penalties|rollouts))|administration\/admin\/auth)/;
   expect(loaded.filter((file) => absent.test(file))).toEqual([]);
   const packages = /^node_modules\/(?:redis|@redis\/(?!client\/)|pino-pretty|fastify|@grpc|yaml)\//;
   expect(loaded.filter((file) => packages.test(file))).toEqual([]);

@@ -26,7 +26,11 @@ descriptors:
   - key: leaky
     rate_limit: { unit: hour, requests_per_unit: 100, algorithm: leaky_bucket }
   - key: counter
-    rate_limit: { unit: hour, requests_per_unit: 100, algorithm: sliding_window_counter }
+    rate_limit:
+      unit: hour
+      requests_per_unit: 100
+      algorithm: sliding_window_counter
+      candidate: { requests_per_unit: 90, rollout: { by: counter, percent: 50 } }
   - key: log
     rate_limit: { unit: hour, requests_per_unit: 100, algorithm: sliding_window_log }
   - key: slots
