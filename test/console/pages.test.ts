@@ -19,6 +19,7 @@ const PAGES: readonly (readonly [address: string, heading: string, content: stri
   ['tenants', 'Tenants', 'merchant_8'],
   ['tenant?domain=payments&entries=merchant%3Dmerchant_9', 'merchant_9', 'Limits in force'],
   ['exceptions', 'Exceptions', 'stray'],
+  ['rollouts', 'Rollouts', 'candidate'],
   ['rules', 'Rules', 'endpoint'],
   ['try?domain=payments&d=merchant%3Dmerchant_9&d=endpoint%3D%2Fpay', 'Try', 'Verdict'],
   ['tail', 'Live tail', 'Start'],

@@ -12,6 +12,7 @@ import { ExceptionsPage } from './pages/exceptions';
 import { InstancesPage } from './pages/instances';
 import { LimitedPage } from './pages/limited';
 import { OverviewPage } from './pages/overview';
+import { RolloutsPage } from './pages/rollouts';
 import { RulesPage } from './pages/rules';
 import { SignInPage } from './pages/sign-in';
 import { TailPage } from './pages/tail';
@@ -35,6 +36,7 @@ const PAGES: readonly Page[] = [
   { name: 'tenants', title: 'Tenants', View: TenantsPage, isListed: true },
   { name: 'tenant', title: 'Tenant', View: TenantPage, isListed: false },
   { name: 'exceptions', title: 'Exceptions', View: ExceptionsPage, isListed: true },
+  { name: 'rollouts', title: 'Rollouts', View: RolloutsPage, isListed: true },
   { name: 'rules', title: 'Rules', View: RulesPage, isListed: true },
   { name: 'try', title: 'Try', View: TryPage, isListed: true },
   { name: 'tail', title: 'Live tail', View: TailPage, isListed: true, needsSupport: true },

@@ -167,7 +167,7 @@ function EffectNow({ item: { effect, warnings } }: { readonly item: Exception })
 function End({ item, onEnd }: { readonly item: Exception; readonly onEnd: ExceptionsProps['onEnd'] }) {
   const [step, setStep] = useState<'idle' | 'asked' | 'busy'>('idle');
   const what = `${KINDS[item.kind]} ${item.name}`;
-  if (item.kind === 'plan' && !mayAdministrate.value) return <span class="muted">role admin</span>;
+  if ((item.kind === 'plan' || item.kind === 'rollout') && !mayAdministrate.value) return <span class="muted">role admin</span>;
   if (step === 'idle')
     return (
       <button
