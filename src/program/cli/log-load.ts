@@ -29,11 +29,14 @@ export function logLoad(
 }
 
 /** Rules that need control data have no effect without them, which is easily forgotten. */
-function logWithoutControl(domains: readonly Pick<Domain, 'hasTenants' | 'hasPenalties'>[], log: Logger): void {
+function logWithoutControl(domains: readonly Pick<Domain, 'hasTenants' | 'hasPenalties' | 'stages'>[], log: Logger): void {
   const without = (what: string) => {
     log.warn(event('control_off'), `${what}, because control data are off; set CONTROL_DATA=true`);
   };
   if (domains.some(({ hasTenants }) => hasTenants === true)) without('all tenants have their default plan');
+  const isGuarded = ({ stages }: Pick<Domain, 'stages'>) =>
+    [...(stages?.values() ?? [])].some(({ stage }) => stage.values.stopIf !== undefined);
+  if (domains.some(isGuarded)) without('guards take no rollout back');
   if (domains.some(({ hasPenalties }) => hasPenalties === true)) without('penalties block nobody');
 }
 

@@ -9,6 +9,8 @@ import { makeRecordDecision } from '../../../src/server/observability/metrics/re
 import { RuleMetrics } from '../../../src/server/observability/metrics/rule-metrics';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { explainRequest } from '../../../src/configuration/explain/explanation';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { compileText, problemsOf } from '../compile/compile-config';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
@@ -18,7 +20,7 @@ const START_US = 1_800_057_600_000_000;
 
 const MODES = { shadow: false, quota: false };
 
-const VALUES = 50_000;
+const VALUES = 20_000;
 
 const stageNamed = (name: string) => makeStage({ domain: 'd', name, values: { percent: 0, version: 0 }, isConfigured: true });
 
@@ -136,6 +138,27 @@ plans: { free: { rate_limit: { unit: minute, requests_per_unit: 3, candidate: { 
 descriptors: [{ key: k, tenant: true, default_plan: free }]
 `;
   expect(keysOf(text)).toEqual([['1{d}fw60|k=v', 'enforced', 2]]);
+});
+
+test('/rlconfig shows the rollout, and an explanation says in which part a request is', () => {
+  const [line] = describeRules(compileText(staged(50)));
+  expect(line).toContain('candidate: unit=MINUTE requests_per_unit=2 unit_multiplier=1 algorithm=fixed_window by=k percent=50');
+  const explain = (percent: number) =>
+    explainRequest({
+      ruleSet: compileText(staged(percent)),
+      levels: new Map(),
+      plans: new Map(),
+      request: requestOf([{ entries: entriesOf('k=v') }]),
+      modes: MODES,
+      keyPrefix: '',
+      nowUs: () => START_US,
+    }).descriptors[0];
+  expect(explain(100)).toMatchObject({
+    stage: { rollout: 'k', by: 'k', percent: 100, part: 'candidate' },
+    limits: [{ requestsPerUnit: 2, name: 'live', bucketKey: '1{d}fw60|k=v', source: { from: 'rule' } }],
+    replaced: [],
+  });
+  expect(explain(0)).toMatchObject({ stage: { part: 'current' }, limits: [{ requestsPerUnit: 3, candidate: { requestsPerUnit: 2 } }] });
 });
 
 test('mistakes have their place', () => {

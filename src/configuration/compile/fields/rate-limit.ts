@@ -1,6 +1,7 @@
 /** The fields of a limit: `rate_limit`, or an item of `rate_limits`. */
 
 import { ALGORITHMS, CALENDAR_ALGORITHM, PREFERRED_ALGORITHM, TRAITS } from '../../../domain/algorithm/algorithms';
+import { toText } from '../../../domain/descriptor/byte-string';
 import { overdraftMaxOf, type Limit } from '../../../domain/rule/limit';
 import { defineLevel, type Field, type Mistake } from '../field-types/field';
 import { algorithm, failureMode, leases, limitName, requestsPerUnit, responseHeaders, timeZone, unit } from '../field-types/limit-types';
@@ -11,6 +12,7 @@ import { CANDIDATE } from './candidate';
 import { REPLACED } from './replaces';
 import { responseBody } from './response-body';
 import { RESERVATIONS } from './reservations';
+import { ROLLOUT } from './rollout';
 
 const field = <T>(row: Field<T, Limit>): Field<T, Limit> => row;
 
@@ -236,6 +238,8 @@ const FIELDS = {
         `${unit.name}=${candidate.unit.toUpperCase()} ${requestsPerUnit.name}=${candidate.requestsPerUnit}`,
         `${unitMultiplier.name}=${candidate.unitMultiplier} ${algorithm.name}=${candidate.algorithm}`,
       ];
+      const { by, percent } = candidate.stage?.values ?? {};
+      if (by !== undefined) parts.push(`${ROLLOUT.fields.by.name}=${toText(by)} ${ROLLOUT.fields.percent.name}=${percent}`);
       return `candidate: ${parts.join(' ')}`;
     },
   }),

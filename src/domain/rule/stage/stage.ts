@@ -6,6 +6,8 @@ import type { ByteString } from '../../descriptor/descriptor';
 /** The parts of a percentage that a stage can have: hundredths. */
 const SHARES = 10_000;
 
+const { imul } = Math;
+
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
@@ -63,14 +65,14 @@ export function isPercent(percent: number): boolean {
 /** FNV-1a of 32 bits. */
 function hashOn(hash: number, bytes: ByteString): number {
   let next = hash;
-  for (let i = 0; i < bytes.length; i += 1) next = Math.imul(next ^ bytes.charCodeAt(i), FNV_PRIME);
+  for (let i = 0; i < bytes.length; i += 1) next = imul(next ^ bytes.charCodeAt(i), FNV_PRIME);
   return next;
 }
 
 /** MurmurHash3's last step, because the low bits of FNV-1a alone are uneven for values that differ in their last byte. */
 function mixed(hash: number): number {
-  let next = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  next = Math.imul(next ^ (next >>> 13), 0xc2b2ae35);
+  let next = imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  next = imul(next ^ (next >>> 13), 0xc2b2ae35);
   return (next ^ (next >>> 16)) >>> 0;
 }
 

@@ -24,7 +24,7 @@ export const LOG_EVENTS = {
   console_missing: 'the build has no console, which ADMIN_CONSOLE asks for',
   control_lost: 'Redis lost control data: `records` that this instance keeps in force, `missing` that Redis lacks',
   control_memory: 'control data are in memory, and lost when Weir ends',
-  control_off: 'rules have tenants or penalties, without effect while control data are off',
+  control_off: 'rules have tenants, penalties or guards of rollouts, without effect while control data are off',
   control_stale: 'Redis does not answer for control data; the last known stay in force: `error`; once a minute',
   control_synced: 'control data are up to date again',
   control_refused: 'CONTROL_FILE could not be written, so a write was refused: `error`; once a minute',
