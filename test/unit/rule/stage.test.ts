@@ -109,7 +109,7 @@ test('a candidate with another window decides in the bucket that it has counted 
 });
 
 test('a value that moves keeps its used hits, in both directions', async () => {
-  const { ask, load } = open(staged(0));
+  const { ask, load } = open('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: minute, requests_per_unit: 3, name: live } }]\n');
   expect(await ask('v', 2)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 1 }] });
   load(staged(100));
   expect(await ask('v')).toMatchObject({ overallCode: 'OVER_LIMIT', statuses: [{ currentLimit: { requestsPerUnit: 2, name: 'live' } }] });
