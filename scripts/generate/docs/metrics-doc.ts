@@ -3,6 +3,7 @@
 import {
   CONFIG_METRICS,
   CONTROL_METRICS,
+  DECISION_LOG_METRICS,
   METRICS,
   GUARD_METRICS,
   PENALTY_METRICS,
@@ -90,6 +91,7 @@ export function renderMetricsDoc(): string {
     ...WORKER_METRICS,
     ...REPORT_METRICS,
     ...TRACE_METRICS,
+    ...DECISION_LOG_METRICS,
   });
   return [
     HEAD,

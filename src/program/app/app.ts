@@ -19,6 +19,8 @@ export interface App extends Pick<ServedPorts, 'binds'> {
   /** Turns the health off, answers everything for `DRAIN_DELAY`, then only calls in flight, and closes everything. */
   drain(): Promise<void>;
   readMetrics(): Promise<readonly MetricReading[]>;
+  /** Opens the file of the decision log anew. */
+  reopenLog(): void;
   /** For the admin API. */
   readonly admin: Pick<OpenAdminInput, 'services' | 'tail' | 'registry'>;
 }
@@ -54,6 +56,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       await ports.close();
     },
     readMetrics: () => published.read(),
+    reopenLog: () => state.decisionLog?.reopen(),
     admin: { services: servicesOf(context, state), tail: state.tail, registry },
   };
 }

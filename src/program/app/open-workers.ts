@@ -65,6 +65,9 @@ export async function openWorkers(options: OpenWorkersOptions): Promise<Omit<App
       gate.open();
       pool.open();
     },
+    reopenLog: () => {
+      pool.publish({ kind: 'reopen_log' });
+    },
     admin: { services: servicesOf(settings, metrics), tail: tails, registry },
     drain: async () => {
       await Promise.all([

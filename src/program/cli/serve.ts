@@ -43,6 +43,9 @@ export const SERVE_USAGE = `weir serve [--config FILE|DIR] [--or-example]
 
 All other settings are environment variables: weir settings lists them, docs/settings.md explains them.`;
 
+/** Opens the file of the decision log anew. SIGUSR1 starts Node's debugger, and SIGHUP loads the configuration. */
+const REOPEN_SIGNAL = 'SIGUSR2';
+
 /**
  * Resolves to the exit code after a drain.
  *
@@ -61,9 +64,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const configuration = chooseConfiguration({ env, start, path: values.config, orExample: values['or-example'] === true });
   const rules = new RulesInForce({ compile: makeCompileSet(configuration.compile) });
   const options: ProcessOptions = { ...start, rules, log, version: VERSION };
-  return cluster.isWorker
-    ? serveAsWorker({ ...options, settings: settingsOfWorker(start.settings, env) })
-    : serveAlone(options, configuration);
+  return cluster.isWorker ? serveAsWorker({ ...options, ...choicesOfWorker(start, env) }) : serveAlone(options, configuration);
 }
 
 /** The options of every process that serves. */
@@ -133,6 +134,9 @@ async function serveAlone(options: ProcessOptions, configuration: Configuration)
         : await (await import('../app/open-workers.js')).openWorkers({ ...options, managementServer });
     admin = await openAdminOf(app, options, configuration.compile);
     const ports = await bindAll([...app.binds, ...(admin ? [admin.bind] : [])]);
+    process.on(REOPEN_SIGNAL, () => {
+      app.reopenLog();
+    });
     app.open();
     admin?.open();
     logListening(ports, options);
@@ -236,16 +240,26 @@ async function openSource(
   return { source, managementServer: undefined };
 }
 
-/** Each worker has its own share, and so its own file. */
-function settingsOfWorker(settings: Settings, { [WORKER_PLACE]: place = '' }: Environment): Settings {
+/** Each worker has its own share and its own decisions, and so its own files. */
+function choicesOfWorker(
+  { settings, decisionLog }: Pick<StartChoices, 'settings' | 'decisionLog'>,
+  { [WORKER_PLACE]: place = '' }: Environment,
+): Pick<StartChoices, 'settings' | 'decisionLog'> {
   const { failureModeFile } = settings;
-  return failureModeFile === undefined ? settings : { ...settings, failureModeFile: `${failureModeFile}.${place}` };
+  return {
+    settings: failureModeFile === undefined ? settings : { ...settings, failureModeFile: `${failureModeFile}.${place}` },
+    decisionLog:
+      decisionLog === undefined || decisionLog.place === 'stdout'
+        ? decisionLog
+        : { ...decisionLog, place: { path: `${decisionLog.place.path}.worker${place}` } },
+  };
 }
 
 /** Ends at a signal or a message of the parent process, and at once when the parent is gone. */
 async function serveAsWorker(options: ProcessOptions): Promise<number> {
-  // A terminal sends the signal to every process, but only the parent loads the configuration.
+  // A terminal sends the signals to every process, but only the parent loads the configuration, and it passes the other one on.
   stopSignals.onHangUp(() => undefined);
+  process.on(REOPEN_SIGNAL, () => undefined);
   const link = new WorkerLink(options.rules);
   await link.untilConfigured();
   const app = await openApp({ ...options, isWorker: true });
@@ -262,6 +276,9 @@ async function serveAsWorker(options: ProcessOptions): Promise<number> {
         },
         onDrain: () => {
           resolve('drain');
+        },
+        onReopenLog: () => {
+          app.reopenLog();
         },
       },
     );

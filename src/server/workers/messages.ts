@@ -36,6 +36,8 @@ export type ToWorker =
   /** All ports of Weir are bound: the worker may answer. */
   | { readonly kind: 'open' }
   | { readonly kind: 'drain' }
+  /** The file of the decision log was renamed. */
+  | { readonly kind: 'reopen_log' }
   | { readonly kind: 'read_metrics'; readonly reading: number }
   | TailOrder;
 

@@ -23,6 +23,8 @@ export interface WorkerDuties {
   readonly onOpen: () => void;
   /** Called once. */
   readonly onDrain: () => void;
+  /** The file of the decision log was renamed. */
+  readonly onReopenLog: () => void;
 }
 
 export class WorkerLink {
@@ -48,6 +50,7 @@ export class WorkerLink {
       if (message.kind === 'listen') onListen();
       if (message.kind === 'open') this.duties?.onOpen();
       if (message.kind === 'drain') this.duties?.onDrain();
+      if (message.kind === 'reopen_log') this.duties?.onReopenLog();
       if (message.kind === 'read_metrics') this.readMetrics(message.reading);
       if (message.kind === 'tail') this.openTail(message);
       if (message.kind === 'tail_end') this.duties?.tail.close(message.tail);

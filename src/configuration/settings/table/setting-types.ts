@@ -214,6 +214,19 @@ export function oneOf<const Name extends string>(
   return spelled(Object.fromEntries(names.map((name) => [name, name])) as Record<Name, Name>, refused);
 }
 
+/** Some of the names, separated by commas. */
+export function someOf<const Name extends string>(names: readonly Name[]): SettingType<readonly Name[]> {
+  return {
+    accepts: `names separated by commas, of ${names.join(', ')}`,
+    form: TEXT,
+    parse(written) {
+      const items = written.split(',').map((item) => names.find((name) => name === item.trim().toLowerCase()));
+      const value = items.filter((item) => item !== undefined);
+      return value.length === items.length ? { value } : undefined;
+    },
+  };
+}
+
 /** One of the spellings, in any case; each stands for a value. */
 export function spelled<T extends string>(
   values: Readonly<Record<string, T>>,

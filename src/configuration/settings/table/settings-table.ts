@@ -22,6 +22,7 @@ import {
   textLike,
 } from './setting-types';
 import { responseBody } from './body-setting';
+import { DECISION_LOG_SETTINGS } from './decision-log-settings';
 import { descriptorPlans } from './descriptor-plans';
 import { row } from './setting-row';
 import { TRACE_SETTINGS } from './trace-settings';
@@ -1031,6 +1032,8 @@ export const SETTINGS_TABLE = {
     default: 'false',
     meaning: 'Send nothing to statsd and do not listen on PROMETHEUS_ADDR.',
   }),
+
+  ...DECISION_LOG_SETTINGS,
 
   ...TRACE_SETTINGS,
 

@@ -5,6 +5,7 @@ import { DecisionTail } from '../../../server/observability/tail/decision-tail';
 import type { Penalties } from '../../../state/penalty/penalties';
 import { publishFacts, type PublishedFacts } from './publish-facts';
 import type { Context } from '../context/context';
+import type { OpenedDecisionLog } from './open-decision-log';
 import type { OpenedControl } from './open-control';
 import { openStore } from './open-store';
 import type { OpenedStore } from './open-redis-store';
@@ -19,6 +20,8 @@ export interface OpenedState {
   readonly rollouts: OpenedRollouts | undefined;
   readonly top: OpenedTop | undefined;
   readonly tail: DecisionTail;
+  /** Undefined: decisions are not logged. */
+  readonly decisionLog: OpenedDecisionLog | undefined;
   readonly facts: PublishedFacts['facts'];
   /** Begins the work that goes on between decisions. */
   start(): void;
@@ -39,6 +42,7 @@ export async function openState(context: Context): Promise<OpenedState> {
   const penalties =
     control && (await import('./open-penalties.js')).openPenalties({ settings, store, service: control.service, registry, log });
   const rollouts = control && (await import('./open-rollouts.js')).openRollouts({ settings, run, control, registry, log });
+  const decisionLog = context.decisionLog && (await import('./open-decision-log.js')).openDecisionLog(context, context.decisionLog);
   return {
     opened,
     control,
@@ -46,6 +50,7 @@ export async function openState(context: Context): Promise<OpenedState> {
     rollouts,
     top,
     tail: new DecisionTail({ nowMs: () => Date.now() }),
+    decisionLog,
     facts: facts.facts,
     start: () => {
       penalties?.start();
@@ -56,7 +61,7 @@ export async function openState(context: Context): Promise<OpenedState> {
       facts.stop();
       top?.stop();
       await Promise.all([penalties?.stop(), rollouts?.watch.stop()]);
-      await Promise.all([opened.leave(), control?.close()]);
+      await Promise.all([opened.leave(), control?.close(), decisionLog?.close()]);
       await store.close();
     },
   };

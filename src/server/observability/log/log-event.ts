@@ -31,6 +31,9 @@ export const LOG_EVENTS = {
   control_torn: 'the incomplete last line of CONTROL_FILE was dropped: `bytes`',
   control_unreadable: 'a record of control data cannot be read, and has no effect: `record`, `error`; once a minute',
   control_write_without_effect: 'a write of control data has no effect, or only a part of it: `author`, `subject`, `codes` of the warnings',
+  decision_log_lost:
+    'the decision log cannot be written, or not fast enough, and loses lines when its queue is full: `path`, `error`; once a minute',
+  decision_log_written: 'the decision log is written again: `path`, `awayMs`, `lost` (lines)',
   default_algorithm: 'the algorithm of limits that name none: `algorithm`',
   default_overdraft: 'DEFAULT_OVERDRAFT is unset, so the hits of a descriptor are charged past the limit',
   domain_not_found: 'a request names an unknown domain, and passes: `domain`, `requests`; once a minute',

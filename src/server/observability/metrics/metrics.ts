@@ -334,6 +334,28 @@ export const TRACE_METRICS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
+/** Only with DECISION_LOG. */
+export const DECISION_LOG_METRICS = {
+  logLines: {
+    type: 'counter',
+    name: 'weir_decision_log_lines_total',
+    labels: [],
+    help: 'Lines of the decision log that were written.',
+  },
+  logBytes: {
+    type: 'counter',
+    name: 'weir_decision_log_bytes_total',
+    labels: [],
+    help: 'Bytes of the decision log that were written.',
+  },
+  logLost: {
+    type: 'counter',
+    name: 'weir_decision_log_lost_lines_total',
+    labels: ['reason'],
+    help: 'Lines of the decision log that were not written: full (they came faster than they were written, or nothing could be written), too_long, or unwritten (cut by a change of the file, or left at the end of the process).',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
 /** Exported by the process that reports to statsd. */
 export const REPORT_METRICS = {
   flushes: {
@@ -535,6 +557,30 @@ export function makeTraceMetrics(registry: Registry): Counter<'result'> {
   const spans = counter(registry, TRACE_METRICS.spans);
   for (const result of ['sent', 'failed', 'dropped']) spans.inc({ result }, 0);
   return spans;
+}
+
+/** The lines of the decision log, read at each reading of the metrics. */
+export interface DecisionLogReading {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly lost: Readonly<Record<string, number>>;
+}
+
+export function makeDecisionLogMetrics(registry: Registry, read: () => DecisionLogReading): void {
+  counter(
+    registry,
+    DECISION_LOG_METRICS.logLines,
+    reading(() => read().lines),
+  );
+  counter(
+    registry,
+    DECISION_LOG_METRICS.logBytes,
+    reading(() => read().bytes),
+  );
+  counter(registry, DECISION_LOG_METRICS.logLost, (made) => {
+    made.reset();
+    for (const [reason, lines] of Object.entries(read().lost)) made.inc({ reason }, lines);
+  });
 }
 
 export function makePenaltyMetrics(registry: Registry): { readonly blocks: Counter; readonly dropped: Counter } {

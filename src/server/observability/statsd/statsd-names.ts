@@ -5,6 +5,7 @@ import { CERTIFICATE_METRIC } from '../metrics/certificate-expiry';
 import {
   CONFIG_METRICS,
   CONTROL_METRICS,
+  DECISION_LOG_METRICS,
   METRICS,
   GUARD_METRICS,
   PENALTY_METRICS,
@@ -47,6 +48,7 @@ const ROWS: readonly MetricRow[] = [
   WORKER_METRICS,
   REPORT_METRICS,
   TRACE_METRICS,
+  DECISION_LOG_METRICS,
   RULE_METRICS,
   DOMAIN_METRICS,
 ].flatMap((table) => Object.values<MetricRow>(table));
