@@ -11,6 +11,8 @@ import { WildcardIndex } from '../src/domain/rule/wildcard-index';
 import { compileWildcard } from '../src/domain/descriptor/wildcard';
 import { toDecision } from '../src/domain/decide/to-decision';
 import { BadRequestError } from '../src/lib/errors';
+import { DecisionLine } from '../src/server/observability/decision-log/decision-line';
+import { LineQueue } from '../src/server/observability/decision-log/line-queue';
 import { LatencyHistogram } from '../src/server/observability/metrics/latency-histogram';
 import { makeMetrics } from '../src/server/observability/metrics/metrics';
 import { makeRecordDecision } from '../src/server/observability/metrics/record-decision';
@@ -40,6 +42,7 @@ const IN_FLIGHT = 256;
 /** Calls that one read of a connection brings. */
 const HANDFUL = 64;
 const TOP_KEYS_CAPACITY = 512;
+const LOG_CHUNK_BYTES = 64 * 1024;
 const MODES = { shadow: false, quota: false };
 
 const { requestSerialize } = loadProto().rateLimit.ShouldRateLimit;
@@ -181,6 +184,8 @@ async function measure(shape: Shape): Promise<void> {
   const decision = toDecision(prepared.matched, verdict, monotonicNowUs);
   const decided = { request: recurring, matched: prepared.matched, verdict, decision };
   const countKeys = makeCountDecision({ keys: new LiveKeys({ capacity: TOP_KEYS_CAPACITY }), nearLimitRatio: 0.8 });
+  const line = new DecisionLine({ fields: readSettings({}).decisionLogFields, sample: 1 });
+  const lines = new LineQueue({ chunkBytes: LOG_CHUNK_BYTES, bytesMax: 2 * LOG_CHUNK_BYTES });
   const matchedFresh = fresh.map((request) => matchRequest({ ruleSet, request, modes: MODES }));
 
   const read = [timed((i) => requests.read(messages[i]!)), timed(() => requests.read(hot))] as const;
@@ -211,6 +216,15 @@ async function measure(shape: Shape): Promise<void> {
       }),
     ],
     [
+      'decision log',
+      timed((i) => {
+        addLine(lines, line.of({ request: fresh[i]!, matched: matchedFresh[i]!, verdict, decision }));
+      }),
+      timed(() => {
+        addLine(lines, line.of(decided));
+      }),
+    ],
+    [
       'time to histogram',
       timed((i) => {
         times.observe(i / 1e8);
@@ -238,6 +252,14 @@ async function measure(shape: Shape): Promise<void> {
   ];
   print('all but the store', await time(answering(constantStore)));
   print('all, embedded store', await time(answering(new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: 200_000 }))));
+}
+
+/** Nothing is written: a chunk that is full is used again. */
+function addLine(lines: LineQueue, line: string): void {
+  if (lines.add(line) !== undefined) throw new Error('a line was refused');
+  if (lines.size < 2) return;
+  const full = lines.take();
+  if (full !== undefined) lines.recycle(full);
 }
 
 /** The same request under ten configured values, and under very many. */

@@ -1,4 +1,7 @@
-/** Writes a decision as a line of JSON, of parts that are made once for each rule, key and recurring request. */
+/**
+ * Writes a decision as a line of JSON in UTF-8, of parts that are made once for each rule, key and recurring request. The line has a character for each
+ * byte, as the texts of requests do, so that they need no conversion.
+ */
 
 import type { DecisionField } from '../../../configuration/settings/table/decision-log-settings';
 import { shownRemaining, type DescriptorStatus } from '../../../domain/decide/decision';
@@ -23,6 +26,9 @@ const PLAIN = /^[ !#-[\]-~]*$/;
 
 /** Keys whose part of a line is kept: those of a configuration, not all that callers think of. */
 const KEYS_MAX = 1_000;
+
+/** The numbers below 1,000 as they stand in a fraction. */
+const THREE_DIGITS = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(3, '0'));
 
 /** The first part of an entry. */
 interface EntryHead {
@@ -56,7 +62,7 @@ export class DecisionLine {
     this.end = options.sample === 1 ? '}' : `,"sample":${options.sample}}`;
   }
 
-  of(decided: DecidedRequest): string {
+  of(decided: DecidedRequest): ByteString {
     const { has } = this;
     const { decision } = decided;
     let line = `${this.timeText(serverTimeUs(decided))}${this.requestText(decided.request)}`;
@@ -73,7 +79,9 @@ export class DecisionLine {
       this.second = second;
       this.secondText = `{"time":"${new Date(second * MS_PER_S).toISOString().slice(0, -'000Z'.length)}`;
     }
-    return `${this.secondText}${String(us - second * US_PER_S).padStart(6, '0')}Z"`;
+    const part = us - second * US_PER_S;
+    const thousands = Math.floor(part / 1_000);
+    return `${this.secondText}${THREE_DIGITS[thousands] ?? ''}${THREE_DIGITS[part - thousands * 1_000] ?? ''}Z"`;
   }
 
   private requestText(request: RateLimitRequest): string {
@@ -146,7 +154,7 @@ export class DecisionLine {
     if (known !== undefined) return known;
     const { hashed } = this.options;
     const levels = hashed === undefined ? path : path.map((level, i) => hashedLevel(level, of.descriptor.entries[i], hashed));
-    const text = `,"rule":${JSON.stringify([toText(of.domain), ...levels].join('.'))}`;
+    const text = `,"rule":${toByteString(JSON.stringify([toText(of.domain), ...levels].join('.')))}`;
     // A level with a star has entries with several keys, of which only some may be hashed. The path of no rule is made for one request.
     const isFixed = hashed === undefined || !path.some((level) => level.includes('*'));
     if (rule !== undefined && isFixed) this.ruleTexts.set(path, text);
@@ -200,5 +208,5 @@ function hashedLevel(level: string, entry: Entry | undefined, hashed: HashedValu
 }
 
 function quoted(text: ByteString): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(toText(text));
+  return PLAIN.test(text) ? `"${text}"` : toByteString(JSON.stringify(toText(text)));
 }

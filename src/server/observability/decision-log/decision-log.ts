@@ -2,13 +2,14 @@
 
 import type { DecidedRequest } from '../../../domain/respond/decided/decided-request';
 import type { DecisionLine } from './decision-line';
+import type { LineWriter } from './line-writer';
 
 export interface DecisionLogOptions {
   /** The part of decisions that have a line. */
   readonly sample: number;
   readonly onlyDenied: boolean;
   readonly line: Pick<DecisionLine, 'of'>;
-  readonly writer: { add(line: string): void };
+  readonly writer: Pick<LineWriter, 'add'>;
   /** A number from 0 to below 1. */
   readonly random: () => number;
 }

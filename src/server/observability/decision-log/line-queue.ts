@@ -1,5 +1,7 @@
 /** Lines that wait to be written, as bytes in chunks of whole lines, up to a bound. */
 
+import type { ByteString } from '../../../domain/descriptor/descriptor';
+
 export interface Chunk {
   readonly bytes: Buffer;
   /** The bytes that its lines use. */
@@ -18,9 +20,6 @@ export interface LineQueueOptions {
 export type Refusal = 'too_long' | 'full';
 
 export const LINE_END = 0x0a;
-
-/** The most bytes of UTF-8 for each unit of a text's length. */
-const UTF8_BYTES_MAX = 3;
 
 export class LineQueue {
   /** The oldest first; lines are added to the last. */
@@ -43,22 +42,20 @@ export class LineQueue {
   }
 
   /** Adds a line without its end. Undefined: it is in the queue. */
-  add(line: string): Refusal | undefined {
+  add(line: ByteString): Refusal | undefined {
     const { chunkBytes } = this.options;
     let chunk = this.chunks[this.chunks.length - 1];
-    if (chunk === undefined || chunk.length + line.length * UTF8_BYTES_MAX >= chunkBytes) {
-      const bytes = Buffer.byteLength(line) + 1;
+    const bytes = line.length + 1;
+    if (chunk === undefined || chunk.length + bytes > chunkBytes) {
       if (bytes > chunkBytes) return 'too_long';
-      if (chunk === undefined || chunk.length + bytes > chunkBytes) {
-        if (this.chunks.length >= this.chunksMax) return 'full';
-        chunk = { bytes: this.spare ?? Buffer.allocUnsafeSlow(chunkBytes), length: 0, lines: 0 };
-        this.spare = undefined;
-        this.chunks.push(chunk);
-      }
+      if (this.chunks.length >= this.chunksMax) return 'full';
+      chunk = { bytes: this.spare ?? Buffer.allocUnsafeSlow(chunkBytes), length: 0, lines: 0 };
+      this.spare = undefined;
+      this.chunks.push(chunk);
     }
-    chunk.length += chunk.bytes.write(line, chunk.length);
-    chunk.bytes[chunk.length] = LINE_END;
-    chunk.length += 1;
+    chunk.bytes.write(line, chunk.length, 'latin1');
+    chunk.length += bytes;
+    chunk.bytes[chunk.length - 1] = LINE_END;
     chunk.lines += 1;
     return undefined;
   }

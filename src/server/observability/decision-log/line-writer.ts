@@ -1,6 +1,7 @@
 /** Writes the lines of a queue to a sink in the background, counts those that it writes or loses, and goes on when the sink works again. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ByteString } from '../../../domain/descriptor/descriptor';
 import { asError } from '../../../lib/errors';
 import { LINE_END, LineQueue, type Chunk, type LineQueueOptions } from './line-queue';
 
@@ -38,6 +39,9 @@ export interface LineWriterOptions extends Pick<LineQueueOptions, 'bytesMax'> {
   readonly onEnd: (lost: number) => void;
 }
 
+/** All is written, the reader is behind, or nothing can be written now. */
+type Outcome = 'written' | 'behind' | 'failed';
+
 /** Until a reader that is behind is tried again, in milliseconds. */
 const BUSY_MS = 5;
 
@@ -47,8 +51,7 @@ export class LineWriter {
   /** The chunk that is being written, and how many of its bytes are. */
   private current: Chunk | undefined;
   private offset = 0;
-  /** Resolves to how long to wait until the next try, in milliseconds; undefined: all is written. */
-  private writing: Promise<number | undefined> | undefined;
+  private writing: Promise<Outcome> | undefined;
   private timer: NodeJS.Timeout | undefined;
   /** The timer is set for the next try, and more lines do not change that. */
   private isPaused = false;
@@ -68,7 +71,7 @@ export class LineWriter {
   }
 
   /** On the path of decisions: it copies the line, without its end, and does not wait. */
-  add(line: string): void {
+  add(line: ByteString): void {
     const refusal = this.queue.add(line);
     if (refusal !== undefined) {
       this.beginTrouble(refusal === 'full' ? 'lines come faster than they are written' : 'a line is too long');
@@ -106,7 +109,7 @@ export class LineWriter {
   }
 
   /** Never rejects. */
-  private writeNow(): Promise<number | undefined> {
+  private writeNow(): Promise<Outcome> {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.isPaused = false;
@@ -114,10 +117,11 @@ export class LineWriter {
       this.writing = undefined;
     });
     this.writing = writing;
-    void writing.then((waitMs) => {
+    void writing.then((outcome) => {
       if (this.isClosed || this.writing !== undefined) return;
-      this.isPaused = waitMs !== undefined;
-      if (waitMs !== undefined) this.writeAfter(waitMs);
+      this.isPaused = outcome !== 'written';
+      if (outcome === 'failed') this.writeAfter(this.options.retryMs);
+      else if (outcome === 'behind') this.writeAfter(BUSY_MS);
       else if (this.queue.size > 0) this.writeAfter(this.options.flushMs);
     });
     return writing;
@@ -126,25 +130,25 @@ export class LineWriter {
   /** Gives up at the first failure: the process is about to end. */
   private async writeAll(): Promise<void> {
     await this.writing;
-    while ((await this.writeNow()) === BUSY_MS) await sleep(BUSY_MS);
+    while ((await this.writeNow()) === 'behind' && !this.isClosed) await sleep(BUSY_MS);
   }
 
-  private async writeChunks(): Promise<number | undefined> {
+  private async writeChunks(): Promise<Outcome> {
     try {
       while (!this.isClosed) {
         this.current ??= this.queue.take();
-        if (this.current === undefined) return undefined;
+        if (this.current === undefined) return 'written';
         const isWritten = await this.writeChunk(this.current);
-        if (!isWritten) return BUSY_MS;
+        if (!isWritten) return 'behind';
         this.queue.recycle(this.current);
         this.current = undefined;
         this.offset = 0;
         this.endTrouble();
       }
-      return undefined;
+      return 'failed';
     } catch (error) {
       this.beginTrouble(asError(error).message);
-      return this.options.retryMs;
+      return 'failed';
     }
   }
 
@@ -156,7 +160,8 @@ export class LineWriter {
     if (isNew && !isLineStart) this.skipLine(chunk);
     while (this.offset < chunk.length) {
       const written = await sink.write(chunk.bytes.subarray(this.offset, chunk.length));
-      if (written === 0) return false;
+      // After the end it is counted as lost.
+      if (written === 0 || this.isClosed) return false;
       const lines = linesIn(chunk, this.offset, this.offset + written);
       this.offset += written;
       chunk.lines -= lines;
