@@ -62,7 +62,7 @@ export function openDecisionLog(
     },
     reopen: () => {
       file?.reopen();
-      writer.flush();
+      writer.prepare();
     },
     close: () => writer.close({ timeoutMs: CLOSE_MS }),
   };

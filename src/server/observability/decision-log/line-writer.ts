@@ -59,6 +59,8 @@ export class LineWriter {
   private lostBefore: number | undefined;
   /** The lines that were lost at the last success. */
   private lostSeen = 0;
+  /** The sink is to be prepared, whether a line waits or not. */
+  private isAsked = false;
   private isClosed = false;
 
   constructor(private readonly options: LineWriterOptions) {
@@ -82,8 +84,9 @@ export class LineWriter {
     else if (this.timer === undefined) this.writeAfter(this.options.flushMs);
   }
 
-  /** Writes what waits now. */
-  flush(): void {
+  /** Prepares the sink even if no line waits, and writes those that wait now. */
+  prepare(): void {
+    this.isAsked = true;
     if (this.writing === undefined) void this.writeNow();
   }
 
@@ -137,7 +140,12 @@ export class LineWriter {
     try {
       while (!this.isClosed) {
         this.current ??= this.queue.take();
-        if (this.current === undefined) return 'written';
+        if (this.current === undefined) {
+          if (!this.isAsked) return 'written';
+          this.isAsked = false;
+          await this.options.sink.prepare(0, { isLineStart: true });
+          continue;
+        }
         const isWritten = await this.writeChunk(this.current);
         if (!isWritten) return 'behind';
         this.queue.recycle(this.current);

@@ -5,6 +5,7 @@ import {
   appendFileSync,
   closeSync,
   constants,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -216,6 +217,8 @@ test('a file that another program renamed is left at a signal, or within a secon
   log.add(10);
   await log.untilWritten();
   log.file.reopen();
+  log.writer.prepare();
+  await until(() => existsSync(file));
   log.add(10);
   await log.untilWritten();
   renameSync(file, `${file}.b`);
