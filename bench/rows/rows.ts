@@ -206,6 +206,8 @@ const FULL: readonly Row[] = [
   ...inMemory('embedded'),
   ...closed('embedded', 'many', [[4, 8]]),
   ...closed('embedded_grpc_js', 'many'),
+  ...closed('embedded_logged', 'many'),
+  ...closed('embedded_logged', 'five'),
   ...onRedis('redis'),
   ...closed('redis', 'many', [[4, 8]]),
   ...closed('redis_default', 'many', [
@@ -218,6 +220,11 @@ const FULL: readonly Row[] = [
     [200, 1],
   ]),
   ...closed('redis_grpc_js', 'many', STREAMS),
+  ...closed('redis_logged', 'many', [
+    [4, 64],
+    [4, 1],
+  ]),
+  ...closed('redis_logged', 'five'),
   ...closed('one_evalsha', 'many'),
   ...closed('one_evalsha', 'hot'),
   ...byH2load('constant_grpc_js', [64, 8, 1]),

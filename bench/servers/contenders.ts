@@ -1,6 +1,7 @@
 /** The servers that are measured against each other: each a process that answers ShouldRateLimit, pinned to the server core. */
 
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startChild, waitUntilReady } from '../../test/support/processes/child-process';
 import { freePort } from '../../test/support/servers/ports';
@@ -24,12 +25,14 @@ export const CONTENDERS = {
   bare_node: 'bare Node, which asks Redis and says yes',
   embedded: 'Weir, embedded, lean',
   embedded_grpc_js: 'Weir, embedded, grpc-js',
+  embedded_logged: 'Weir, embedded, with `DECISION_LOG`',
   redis: 'Weir, Redis, lean',
   redis_default: 'Weir, Redis, default `REDIS_OP_TIMEOUT`',
   redis_workers: 'Weir, Redis, `WORKERS=2` on both cores',
   redis_window: 'Weir, Redis, `REDIS_PIPELINE_WINDOW=1ms`',
   redis_newest: 'Weir, newest Redis, lean',
   redis_grpc_js: 'Weir, Redis, grpc-js',
+  redis_logged: 'Weir, Redis, with `DECISION_LOG`',
   target: 'target',
 } as const;
 
@@ -85,12 +88,14 @@ export async function startContenders({
     bare_node: async () => ({ ...(await startListening('bare_node', 'servers/bare-node-server.ts', redis.port)), redis }),
     embedded: () => startOurs('embedded', { TRANSPORT: 'lean' }),
     embedded_grpc_js: () => startOurs('embedded_grpc_js', { TRANSPORT: 'grpc-js' }),
+    embedded_logged: () => withLog((log) => startOurs('embedded_logged', { TRANSPORT: 'lean', ...log })),
     redis: () => startOnRedis('redis', redis, { TRANSPORT: 'lean', ...PATIENT }),
     redis_default: () => startOnRedis('redis_default', redis, { TRANSPORT: 'lean' }),
     redis_workers: () => startOnRedis('redis_workers', redis, { TRANSPORT: 'lean', WORKERS: '2', ...PATIENT }),
     redis_window: () => startOnRedis('redis_window', redis, { TRANSPORT: 'lean', REDIS_PIPELINE_WINDOW: '1ms', ...PATIENT }),
     redis_newest: () => startOnNewestRedis(newestRedisBinary, cores),
     redis_grpc_js: () => startOnRedis('redis_grpc_js', redis, { TRANSPORT: 'grpc-js', ...PATIENT }),
+    redis_logged: () => withLog((log) => startOnRedis('redis_logged', redis, { TRANSPORT: 'lean', ...PATIENT, ...log })),
     target: () => asContender(target),
   };
   const contenders = new Map<ContenderName, Contender>();
@@ -131,6 +136,19 @@ async function startOurs(name: ContenderName, env: Readonly<Record<string, strin
 async function startOnRedis(name: ContenderName, redis: MeteredRedis, env: Readonly<Record<string, string>>): Promise<Contender> {
   const ours = await startOurs(name, { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, ...env });
   return { ...ours, redis };
+}
+
+/** All decisions go to a file, of which two are kept and removed at the end. */
+async function withLog(start: (log: Readonly<Record<string, string>>) => Promise<Contender>): Promise<Contender> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-bench-'));
+  const contender = await start({ DECISION_LOG: path.join(folder, 'decisions.log'), DECISION_LOG_FILES: '2' });
+  return {
+    ...contender,
+    stop: async () => {
+      await contender.stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
 }
 
 /** It has a Redis of its own, which ends with it. */
