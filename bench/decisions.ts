@@ -1,9 +1,9 @@
-/** `npm run bench [-- --short] [-- --rows NAME,…] [-- --target host:port --pid N …]`: the cost of a decision from the wire to the wire, and the bar. */
+/** `npm run bench [-- --short] [-- --logged] [-- --rows NAME,…] [-- --target host:port --pid N …]`: the cost of a decision from the wire to the wire, and the bar. */
 
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { failuresOf, renderDecisions } from './rows/decisions-report';
-import { FULL, measureDecisions, SHORT, USAGE, type MeasureInput } from './rows/measure-decisions';
+import { FULL, LOGGED, measureDecisions, SHORT, USAGE, type MeasureInput } from './rows/measure-decisions';
 import { TARGET_NAMES, unknownWords } from './rows/rows';
 import { parseTarget } from './servers/contenders';
 import { publishSection } from './support/generated-doc';
@@ -13,6 +13,7 @@ const RESULTS = path.join(__dirname, 'results.md');
 const OPTIONS = {
   short: { type: 'boolean', default: false },
   usage: { type: 'boolean', default: false },
+  logged: { type: 'boolean', default: false },
   rows: { type: 'string' },
   rounds: { type: 'string' },
   redis: { type: 'string' },
@@ -46,7 +47,7 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'
 
 /** Or what is wrong with the command line. */
 function inputOf(values: Values): MeasureInput | string {
-  const size = values.usage ? USAGE : values.short ? SHORT : FULL;
+  const size = values.usage ? USAGE : values.logged ? LOGGED : values.short ? SHORT : FULL;
   const only = values.rows?.split(',') ?? [];
   const unknown = unknownWords(only);
   if (unknown.length > 0)

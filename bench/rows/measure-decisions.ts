@@ -63,6 +63,8 @@ export const USAGE: Size = {
   redisBuckets: 10_000,
   embeddedBuckets: 50_000,
 };
+/** The same for the rows of the decision log. */
+export const LOGGED: Size = { ...USAGE, form: 'logged' };
 
 /** The newest Redis of scripts/install/redis-versions.mjs. */
 const REDIS_VERSIONS = path.join(__dirname, '..', '..', '.cache', 'redis-versions');

@@ -206,8 +206,6 @@ const FULL: readonly Row[] = [
   ...inMemory('embedded'),
   ...closed('embedded', 'many', [[4, 8]]),
   ...closed('embedded_grpc_js', 'many'),
-  ...closed('embedded_logged', 'many'),
-  ...closed('embedded_logged', 'five'),
   ...onRedis('redis'),
   ...closed('redis', 'many', [[4, 8]]),
   ...closed('redis_default', 'many', [
@@ -220,11 +218,6 @@ const FULL: readonly Row[] = [
     [200, 1],
   ]),
   ...closed('redis_grpc_js', 'many', STREAMS),
-  ...closed('redis_logged', 'many', [
-    [4, 64],
-    [4, 1],
-  ]),
-  ...closed('redis_logged', 'five'),
   ...closed('one_evalsha', 'many'),
   ...closed('one_evalsha', 'hot'),
   ...byH2load('constant_grpc_js', [64, 8, 1]),
@@ -285,6 +278,12 @@ const USAGE: readonly Row[] = [
   ...closed('redis', 'report'),
 ];
 
+/** A decision with the decision log, beside one without. */
+const LOGGED: readonly Row[] = (['embedded', 'embedded_logged', 'redis', 'redis_logged'] as const).flatMap((contender) => [
+  ...closed(contender, 'many'),
+  ...closed(contender, 'five'),
+]);
+
 /** What the target is: the reference counts in Redis, limitador in its memory. */
 export const TARGET_NAMES = ['reference', 'limitador'] as const;
 export type TargetName = (typeof TARGET_NAMES)[number];
@@ -295,7 +294,7 @@ export function peerOf(target: TargetName | undefined): 'redis' | 'embedded' {
 }
 
 export interface Selection {
-  readonly form: 'full' | 'short' | 'usage';
+  readonly form: 'full' | 'short' | 'usage' | 'logged';
   /** Undefined without a target. `name` is undefined where it was not said what the target is. */
   readonly target?: { readonly name: TargetName | undefined } | undefined;
   /** Whether a newer Redis is installed. */
@@ -306,8 +305,8 @@ export interface Selection {
 
 export function selectRows({ form, target, hasNewestRedis = false, only = [] }: Selection): readonly Row[] {
   const rows =
-    form === 'usage'
-      ? USAGE
+    form === 'usage' || form === 'logged'
+      ? { usage: USAGE, logged: LOGGED }[form]
       : [...(form === 'full' ? FULL : SHORT), ...(form === 'full' && hasNewestRedis ? NEWEST_REDIS : []), ...besideTarget(form, target)];
   const unique = new Map(rows.map((row) => [rowId(row), row]));
   return [...unique.values()].filter((row) => isSelected(rowId(row), only));
@@ -331,7 +330,7 @@ function isSelected(id: string, only: readonly string[]): boolean {
   });
 }
 
-const CONTENDER_WORDS = new Set([...FULL, ...NEWEST_REDIS].map(({ contender }) => contender as string).concat('target'));
+const CONTENDER_WORDS = new Set([...FULL, ...NEWEST_REDIS, ...LOGGED].map(({ contender }) => contender as string).concat('target'));
 
 function isContender(word: string): boolean {
   return CONTENDER_WORDS.has(word);

@@ -14,6 +14,7 @@ import {
   CONFIG_METRICS,
   METRICS,
   REPORT_METRICS,
+  DECISION_LOG_METRICS,
   TRACE_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
@@ -164,6 +165,7 @@ function textsToRead(): Passage[] {
     LIMIT_METRICS,
     { CERTIFICATE_METRIC },
     TRACE_METRICS,
+    DECISION_LOG_METRICS,
     RULE_METRICS,
     DOMAIN_METRICS,
   ].flatMap((table) => Object.values<MetricRow>(table));

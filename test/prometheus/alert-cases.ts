@@ -244,6 +244,13 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     resolvedAt: 40,
     labels: INSTANCE,
   },
+  WeirDecisionLogLost: {
+    input: { [`weir_decision_log_lost_lines_total{reason="full", ${TARGET}}`]: '0x10 7x30' },
+    quietAt: 10,
+    firesAt: 15,
+    resolvedAt: 30,
+    labels: { ...INSTANCE, reason: 'full' },
+  },
 };
 
 const FALLBACK = `weir_fallback_decisions_total{${TARGET}}`;

@@ -182,7 +182,7 @@ async function startSlow(redis: RedisServer): Promise<Watched> {
   };
 }
 
-/** Callers ask for more than their limits; a reload brings more rules than METRIC_SERIES_MAX. */
+/** Callers ask for more than their limits, and for more than a line of the decision log takes; a reload brings more rules than METRIC_SERIES_MAX. */
 async function startRules(): Promise<Watched> {
   const hourly = (requests: number) => `unit: hour, requests_per_unit: ${requests}`;
   const rollout = (percent: number) => `{ by: tried, percent: ${percent}, stop_if: { denied_above: 2%, for: 1s } }`;
@@ -204,7 +204,13 @@ descriptors:
   const config = writeConfig(text);
   const weir = await startWeir({
     config,
-    env: { BACKEND_TYPE: 'memory', CONTROL_DATA: 'true', METRIC_TOP_KEYS: '5', METRIC_SERIES_MAX: String(limits) },
+    env: {
+      BACKEND_TYPE: 'memory',
+      CONTROL_DATA: 'true',
+      METRIC_TOP_KEYS: '5',
+      METRIC_SERIES_MAX: String(limits),
+      DECISION_LOG: '/dev/null',
+    },
   });
   const shared = ['hourly', 'daily'].map((key) => ({ entries: { [key]: 'all' } }));
   const ordinary = ['customer', 'few', 'shadow', 'tried', 'punished', 'tenant'].map((key) => ({ entries: { [key]: 'x' } }));
@@ -213,6 +219,8 @@ descriptors:
     { entries: { busy: 'all' }, hits_addend: { value: '100' } },
     { entries: { tenant: 'loud' }, hits_addend: { value: '100' } },
     { entries: { tried: 'x' }, hits_addend: { value: '100' } },
+    // Too long for a line of the decision log.
+    { entries: { shadow: 'x'.repeat(70_000) } },
   ];
   let isExcessive = false;
   const callers = Callers.overGrpc(weir.grpcPort, async (client) => {
@@ -224,7 +232,7 @@ descriptors:
     .end('not HTTP/2, so that Weir ends the connection\r\n\r\n');
   return {
     weir,
-    alerts: ['WeirTopKeyDenied', 'WeirLimitNearlyUsed', 'WeirSeriesDropped', 'WeirRolloutTakenBack'],
+    alerts: ['WeirTopKeyDenied', 'WeirLimitNearlyUsed', 'WeirSeriesDropped', 'WeirRolloutTakenBack', 'WeirDecisionLogLost'],
     begin: () => {
       isExcessive = true;
       writeFileSync(config, `${text.replace(rollout(0), rollout(100))}  - { key: one_more, rate_limit: { ${hourly(1)} } }\n`);

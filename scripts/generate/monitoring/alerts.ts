@@ -4,6 +4,7 @@ import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/ce
 import {
   CONFIG_METRICS,
   CONTROL_METRICS,
+  DECISION_LOG_METRICS,
   GUARD_METRICS,
   METRICS,
   WORKER_METRICS,
@@ -312,6 +313,13 @@ function partAlerts(): readonly Alert[] {
         const other = sumBy(INSTANCE, rate(series(RULE_METRICS.totalHits, { domain: OTHER, key1: OTHER }), time.range('10m')));
         return `${other} > 0 or ${maxBy(INSTANCE, series(LIMIT_METRICS.dropped))} > 0`;
       },
+    },
+    {
+      name: 'WeirDecisionLogLost',
+      severity: 'ticket',
+      hold: '0s',
+      summary: 'Weir {{ $labels.instance }} lost lines of its decision log: {{ $labels.reason }}.',
+      expression: (time) => `${sumBy(`${INSTANCE}, reason`, increase(series(DECISION_LOG_METRICS.logLost), time.range('10m')))} > 0`,
     },
   ];
 }

@@ -4,6 +4,7 @@ import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/ce
 import {
   CONFIG_METRICS,
   CONTROL_METRICS,
+  DECISION_LOG_METRICS,
   METRICS,
   WORKER_METRICS,
   XDS_METRICS,
@@ -317,6 +318,15 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
     redFrom: 1,
     alerts: ['WeirSeriesDropped'],
     queries: [{ expression: `max(${series(LIMIT_METRICS.dropped, CHOSEN)})`, legend: 'limits' }],
+  },
+  {
+    kind: 'graph',
+    title: 'Lost lines of the decision log',
+    description: 'Decisions that DECISION_LOG asked for, and that were not written.',
+    unit: 'short',
+    redFrom: 1,
+    alerts: ['WeirDecisionLogLost'],
+    queries: [{ expression: sumBy('reason', increase(series(DECISION_LOG_METRICS.logLost, CHOSEN), RATE_RANGE)), legend: '{{reason}}' }],
   },
   {
     kind: 'table',

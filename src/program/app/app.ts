@@ -19,7 +19,7 @@ export interface App extends Pick<ServedPorts, 'binds'> {
   /** Turns the health off, answers everything for `DRAIN_DELAY`, then only calls in flight, and closes everything. */
   drain(): Promise<void>;
   readMetrics(): Promise<readonly MetricReading[]>;
-  /** Opens the file of the decision log anew. */
+  /** Opens the file of the decision log again, after it was renamed. */
   reopenLog(): void;
   /** For the admin API. */
   readonly admin: Pick<OpenAdminInput, 'services' | 'tail' | 'registry'>;

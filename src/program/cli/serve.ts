@@ -43,7 +43,7 @@ export const SERVE_USAGE = `weir serve [--config FILE|DIR] [--or-example]
 
 All other settings are environment variables: weir settings lists them, docs/settings.md explains them.`;
 
-/** Opens the file of the decision log anew. SIGUSR1 starts Node's debugger, and SIGHUP loads the configuration. */
+/** Opens the file of the decision log again, after it was renamed. SIGUSR1 starts Node's debugger, and SIGHUP loads the configuration. */
 const REOPEN_SIGNAL = 'SIGUSR2';
 
 /**

@@ -9,6 +9,7 @@ import { sectionOf } from '../../../scripts/generate/monitoring/runbook-link';
 import {
   CONFIG_METRICS,
   CONTROL_METRICS,
+  DECISION_LOG_METRICS,
   METRICS,
   GUARD_METRICS,
   PENALTY_METRICS,
@@ -28,6 +29,7 @@ const ROWS: readonly MetricRow[] = [
   CONFIG_METRICS,
   XDS_METRICS,
   CONTROL_METRICS,
+  DECISION_LOG_METRICS,
   PENALTY_METRICS,
   GUARD_METRICS,
   WORKER_METRICS,

@@ -8,8 +8,6 @@ const logs = { group: 'Logs and metrics' } as const;
 /** The fields of a line that can be left out. */
 const FIELDS = ['domain', 'descriptors', 'hits', 'code', 'rule', 'remaining', 'decided_by'] as const;
 
-export type DecisionField = (typeof FIELDS)[number];
-
 /** Where the decision log goes. */
 export type DecisionLogPlace = 'off' | 'stdout' | { readonly path: string };
 
@@ -93,7 +91,7 @@ export const DECISION_LOG_SETTINGS = {
     type: integer({ min: 0, max: 1_000_000_000_000 }),
     default: '100000000',
     meaning:
-      'Size at which the file of the decision log is rotated: it is renamed to `.1`, and `.1` to `.2`. 0: never, because another program does; Weir opens the path anew when the file is gone, or on SIGUSR2.',
+      'Size at which the file of the decision log is rotated: it is renamed to `.1`, and `.1` to `.2`. 0: never, because another program does; Weir opens the path again when the file is gone, or on SIGUSR2.',
   }),
   decisionLogFiles: row({
     ...logs,

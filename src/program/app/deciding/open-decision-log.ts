@@ -27,7 +27,7 @@ const CLOSE_MS = 1_500;
 
 export interface OpenedDecisionLog {
   record(decided: DecidedRequest): void;
-  /** Opens the file anew, for example because it was renamed. */
+  /** Opens the file again, for example because it was renamed. */
   reopen(): void;
   /** Writes the last lines, for a bounded time. */
   close(): Promise<void>;

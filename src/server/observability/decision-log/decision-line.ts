@@ -3,7 +3,6 @@
  * byte, as the texts of requests do, so that they need no conversion.
  */
 
-import type { DecisionField } from '../../../configuration/settings/table/decision-log-settings';
 import { shownRemaining, type DescriptorStatus } from '../../../domain/decide/decision';
 import { toByteString, toText } from '../../../domain/descriptor/byte-string';
 import type { ByteString, Descriptor, Entry, LimitOverride, RateLimitRequest } from '../../../domain/descriptor/descriptor';
@@ -12,6 +11,9 @@ import { serverTimeUs } from '../../../domain/respond/decided/server-time';
 import type { Match } from '../../../domain/rule/match';
 import { MS_PER_S, US_PER_S } from '../../../lib/time-units';
 import type { HashedValues } from './hashed-values';
+
+/** A field that can be left out. */
+export type DecisionField = 'domain' | 'descriptors' | 'hits' | 'code' | 'rule' | 'remaining' | 'decided_by';
 
 export interface DecisionLineOptions {
   readonly fields: readonly DecisionField[];
@@ -155,7 +157,7 @@ export class DecisionLine {
     const { hashed } = this.options;
     const levels = hashed === undefined ? path : path.map((level, i) => hashedLevel(level, of.descriptor.entries[i], hashed));
     const text = `,"rule":${toByteString(JSON.stringify([toText(of.domain), ...levels].join('.')))}`;
-    // A level with a star has entries with several keys, of which only some may be hashed. The path of no rule is made for one request.
+    // A level with a star has entries with several keys, and not all of them may be hashed. Without a rule, the path is made for one request.
     const isFixed = hashed === undefined || !path.some((level) => level.includes('*'));
     if (rule !== undefined && isFixed) this.ruleTexts.set(path, text);
     return text;

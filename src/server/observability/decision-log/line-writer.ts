@@ -9,8 +9,8 @@ export interface LineSink {
   /** Most bytes that are written at once, and so of a line. */
   readonly chunkBytes: number;
   /**
-   * Called before each write of so many bytes; `isLineStart`: they begin with a line. Resolves to whether the sink begins anew, where the rest of a
-   * line would mean nothing. Rejects if nothing can be written now.
+   * Called before each write with its bytes; `isLineStart`: they begin with a line. Resolves to whether the sink is another one than before, where the
+   * rest of a line would mean nothing. Rejects if nothing can be written now.
    */
   prepare(bytes: number, at: { readonly isLineStart: boolean }): Promise<boolean>;
   /** Resolves to the number of bytes written; 0: the reader is behind. Rejects if nothing can be written now. */

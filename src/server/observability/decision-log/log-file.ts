@@ -1,4 +1,4 @@
-/** A file of lines: opened without waiting, rotated by size, and opened anew when it is not at its path any more or a signal says so. */
+/** A file of lines: opened without waiting, rotated by size, and opened again when it is not at its path any more or a signal says so. */
 
 import { constants, type Stats } from 'node:fs';
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
@@ -38,7 +38,7 @@ export class LogFile implements LineSink {
 
   constructor(private readonly options: LogFileOptions) {}
 
-  /** Before the next line the file is opened anew. */
+  /** Before the next line the file is opened again. */
   reopen(): void {
     this.isStale = true;
   }
@@ -95,7 +95,7 @@ export class LogFile implements LineSink {
     }
   }
 
-  /** False if the file was moved or removed. What is written to it then is seen by nobody. */
+  /** False if the file was moved or removed: nobody would see later lines. */
   private async isInPlace(): Promise<boolean> {
     const { opened } = this;
     const nowMs = this.options.nowMs();

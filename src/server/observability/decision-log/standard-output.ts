@@ -8,7 +8,7 @@ const STDOUT_FD = 1;
 
 const writeTo = promisify(write);
 
-/** What a pipe takes in one piece on Linux: lines of several processes, and of the log, are never mixed. */
+/** A pipe of Linux takes these bytes in one piece, so lines of several processes, and of the log, are never mixed. */
 const PIPE_BYTES = 4096;
 
 export class StandardOutput implements LineSink {

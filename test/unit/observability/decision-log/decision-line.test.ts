@@ -1,6 +1,5 @@
 /** A line of the decision log is JSON that says what was asked and what was decided; values that are to be hashed never stand in it. */
 
-import type { DecisionField } from '../../../../src/configuration/settings/table/decision-log-settings';
 import { readSettings } from '../../../../src/configuration/settings/table/settings';
 import { toByteString, toText } from '../../../../src/domain/descriptor/byte-string';
 import type { RateLimitRequest } from '../../../../src/domain/descriptor/descriptor';
@@ -9,7 +8,7 @@ import type { GroupVerdict } from '../../../../src/domain/bucket/take';
 import { matchRequest } from '../../../../src/domain/rule/match';
 import type { RuleSet } from '../../../../src/domain/rule/rule-set';
 import type { DecidedRequest } from '../../../../src/domain/respond/decided/decided-request';
-import { DecisionLine } from '../../../../src/server/observability/decision-log/decision-line';
+import { DecisionLine, type DecisionField } from '../../../../src/server/observability/decision-log/decision-line';
 import { HashedValues } from '../../../../src/server/observability/decision-log/hashed-values';
 import { fits, markedVerdicts, over } from '../../../support/decisions/decided-request';
 import { entriesOf, requestOf } from '../../../support/decisions/rules';
@@ -102,7 +101,7 @@ test('a block is named, and nothing is asked for what has no limit', () => {
   expect(JSON.parse(lineOf({ ...free, matched: { ...free.matched, blocked: true } }))).toMatchObject({ decided_by: 'block' });
 });
 
-test('any bytes of a caller make one line of JSON, with U+FFFD for those that are no UTF-8', () => {
+test('any bytes of a caller make one line of JSON, with U+FFFD for those that UTF-8 does not have', () => {
   const random = randomFrom(seededInFull(500));
   const line = new DecisionLine({ fields: FIELDS, sample: 1 });
   const bytesOf = () => String.fromCharCode(...Array.from({ length: random(12) }, () => random(256)));
@@ -118,7 +117,7 @@ test('any bytes of a caller make one line of JSON, with U+FFFD for those that ar
   }
 });
 
-test('a request that recurs has the same line each time, but for its time', () => {
+test('a request that recurs has the same line each time, except for its time', () => {
   const line = new DecisionLine({ fields: FIELDS, sample: 1, hashed: new HashedValues({ secret: SECRET, keys: ['client'] }) });
   const request: RateLimitRequest = { ...requestOf([{ entries: entriesOf('path=/payment', 'client=10.0.0.9') }]), recurs: true };
   const [first, second, later] = [0, 0, 1_000_000 - 123_456].map((afterUs) =>

@@ -102,7 +102,7 @@ test('lines are written in their order, by a file that only its group may read t
   expect(log.events).toEqual([]);
 });
 
-test('while nothing can be written the queue takes lines up to its bound, and one trouble is told until it is over', async () => {
+test('while nothing can be written the queue takes lines up to its bound, and reports one trouble until it is over', async () => {
   const log = followedFile({ queueBytes: 2 * 64 * 1024 });
   rmSync(folder, { recursive: true });
   log.add(1);
