@@ -121,6 +121,9 @@ async function serveAlone(options: ProcessOptions, configuration: Configuration)
   stopSignals.onHangUp(() => {
     source.reload();
   });
+  let served: Pick<App, 'reopenLog'> | undefined;
+  // Before that, the signal must not end the process.
+  process.on(REOPEN_SIGNAL, () => served?.reopenLog());
   let admin: OpenedAdmin | undefined;
   try {
     await source.load();
@@ -134,9 +137,7 @@ async function serveAlone(options: ProcessOptions, configuration: Configuration)
         : await (await import('../app/open-workers.js')).openWorkers({ ...options, managementServer });
     admin = await openAdminOf(app, options, configuration.compile);
     const ports = await bindAll([...app.binds, ...(admin ? [admin.bind] : [])]);
-    process.on(REOPEN_SIGNAL, () => {
-      app.reopenLog();
-    });
+    served = app;
     app.open();
     admin?.open();
     logListening(ports, options);

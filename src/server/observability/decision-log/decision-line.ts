@@ -4,7 +4,7 @@
  */
 
 import { shownRemaining, type DescriptorStatus } from '../../../domain/decide/decision';
-import { toByteString, toText } from '../../../domain/descriptor/byte-string';
+import { copyOf, toByteString, toText } from '../../../domain/descriptor/byte-string';
 import type { ByteString, Descriptor, Entry, LimitOverride, RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import type { DecidedRequest } from '../../../domain/respond/decided/decided-request';
 import { serverTimeUs } from '../../../domain/respond/decided/server-time';
@@ -90,7 +90,8 @@ export class DecisionLine {
     if (request.recurs !== true) return this.makeRequestText(request);
     const known = this.requestTexts.get(request);
     if (known !== undefined) return known;
-    const made = this.makeRequestText(request);
+    // In one piece, which is faster to write each time.
+    const made = copyOf(this.makeRequestText(request));
     this.requestTexts.set(request, made);
     return made;
   }
