@@ -30,6 +30,7 @@ interface Line {
   readonly domain: string;
   readonly descriptors: readonly { readonly entries: readonly { readonly key: string; readonly value: string }[] }[];
   readonly code: string;
+  readonly decided_by: string;
 }
 
 let folder: string;
@@ -89,7 +90,7 @@ function usersIn(lines: readonly Line[]): string[] {
 }
 
 test(
-  'gRPC, /json, /check, reservations, blocks, the deny cache, outages: each decision has one line, in the order of its time',
+  'gRPC, /json, /check, reservations, blocks, the deny cache, outages: each decision has one line, in the order in which the store decided',
   async () => {
     const redis = await startRedis();
     const admin = await instanceOnRedis(redis.port);
@@ -157,7 +158,8 @@ test(
         { ...of, descriptors: [merchant('bad')], code: 'OVER_LIMIT', remaining: 0, decided_by: 'block' },
         { ...of, descriptors: [merchant('late')], code: 'OK', remaining: 2, decided_by: 'fallback' },
       ]);
-      const times = lines.map(({ time }) => time);
+      // Without the store, the time is an estimate.
+      const times = lines.filter(({ decided_by: by }) => by === 'store').map(({ time }) => time);
       expect(times).toEqual(times.toSorted());
       expect(times[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
     } finally {
