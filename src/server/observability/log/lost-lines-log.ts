@@ -28,7 +28,7 @@ export class LostLinesLog {
     this.loggedMs = this.sinceMs;
     log.warn(
       event('decision_log_lost', { path, error }),
-      `the decision log ${path} cannot be written (${error}): lines are lost as long as its queue is full, and decisions go on`,
+      `the decision log ${path} cannot be written (${error}): lines that find its queue full, or are too long, are lost, and decisions go on`,
     );
   }
 
