@@ -69,7 +69,10 @@ const BOTH = ['--config', 'old.yaml', '--candidate', 'new.yaml', '--map', 'map.y
 
 test('the JSON has the fields that programs read', async () => {
   const { code, stdout, stderr } = await start('a.csv.gz', ...BOTH, '--format', 'json').ended;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: 'a.csv.gz:5: has a time that is not RFC 3339 with a zone, nor a number since 1970: "x"\n' });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: 'a.csv.gz:5: has a time that is not RFC 3339 with a zone, nor a number since 1970: "x"\n',
+  });
   const key = (value: string) => ({ domain: 'shop', rule: 'shop.merchant', entries: [{ key: 'merchant', value }], requests: 1 });
   expect(JSON.parse(stdout)).toMatchObject({
     requests: 3,
@@ -100,7 +103,9 @@ test('an interrupt gives the report so far', async () => {
   const shown = replay.says('requests');
   let from = 0;
   // The progress is shown twice a second.
-  const feed = setInterval(() => replay.write(rows((from += 20_000))), 50);
+  const feed = setInterval(() => {
+    replay.write(rows((from += 20_000)));
+  }, 50);
   await shown;
   replay.interrupt();
   const { code, stdout, stderr } = await replay.ended;
@@ -117,7 +122,11 @@ test.each<[string, string[], RegExp]>([
   ['no mapping', ['a.csv.gz', '--config', 'old.yaml'], /so --map FILE must say which fields are descriptors/],
   ['a log that is not there', ['gone.log', ...BOTH], /^weir replay: gone\.log cannot be read/],
   ['a configuration that is not there', ['a.csv.gz', '--config', 'gone.yaml', '--map', 'map.yaml'], /gone\.yaml/],
-  ['a mapping that is a configuration', ['a.csv.gz', '--config', 'old.yaml', '--map', 'old.yaml'], /old\.yaml:3:5: descriptors\[0\]: must be a list/],
+  [
+    'a mapping that is a configuration',
+    ['a.csv.gz', '--config', 'old.yaml', '--map', 'old.yaml'],
+    /old\.yaml:3:5: descriptors\[0\]: must be a list/,
+  ],
   ['a share of 200 %', ['a.csv.gz', ...BOTH, '--suggest', '200%'], /^--suggest: "200%" is not accepted/],
 ])('%s is refused', async (_, args, message) => {
   const { code, stdout, stderr } = await start(...args).ended;

@@ -43,7 +43,15 @@ export interface ReplayOfOptions {
   readonly top?: number;
 }
 
-export async function replayOf({ logs, map, configurations, format, suggest, top = 1_000, ...rest }: ReplayOfOptions): Promise<ReplayReport> {
+export async function replayOf({
+  logs,
+  map,
+  configurations,
+  format,
+  suggest,
+  top = 1_000,
+  ...rest
+}: ReplayOfOptions): Promise<ReplayReport> {
   const list = new ProblemList();
   const mapping = map === undefined ? undefined : readMapping({ name: 'map.yaml', text: map }, list);
   list.throwIfAny();

@@ -23,7 +23,7 @@ export class Progress {
   ) {}
 
   static async start({ logs, isShown }: ProgressOptions): Promise<Progress> {
-    const sizes = await Promise.all(logs.map((log) => (log === '-' ? NaN : stat(log).then((stats) => (stats.isFile() ? stats.size : NaN), () => NaN))));
+    const sizes = await Promise.all(logs.map(sizeOf));
     const total = sizes.reduce((sum, size) => sum + size, 0);
     return new Progress(total > 0 ? total : undefined, isShown);
   }
@@ -33,7 +33,9 @@ export class Progress {
     if (!this.isShown || nowMs - this.shownMs < EVERY_MS) return;
     this.shownMs = nowMs;
     this.hasShown = true;
-    process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}${this.text(bytes, requests, nowMs)}${process.stderr.isTTY ? '' : '\n'}`);
+    process.stderr.write(
+      `${process.stderr.isTTY ? '\r\x1b[K' : ''}${this.text(bytes, requests, nowMs)}${process.stderr.isTTY ? '' : '\n'}`,
+    );
   };
 
   end(): void {
@@ -47,5 +49,15 @@ export class Progress {
     const part = Math.min(1, bytes / this.totalBytes);
     const leftS = Math.round((passedS / part) * (1 - part));
     return `${Math.floor(part * 100)} %, ${done}, ${Math.floor(leftS / 60)}:${String(leftS % 60).padStart(2, '0')} left`;
+  }
+}
+
+/** NaN: nobody knows it before the end. */
+async function sizeOf(log: string): Promise<number> {
+  try {
+    const stats = await stat(log);
+    return stats.isFile() ? stats.size : NaN;
+  } catch {
+    return NaN;
   }
 }

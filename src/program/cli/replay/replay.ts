@@ -81,7 +81,8 @@ export async function replay({ args, env }: { readonly args: readonly string[]; 
   const errorsMax = readWhole('--errors-max', values['errors-max'], { min: 0, max: LINES_MAX, otherwise: 100_000 });
   const bucketsMax = readWhole('--buckets-max', values['buckets-max'], { min: 1, max: BUCKETS_MAX, otherwise: 4_000_000 });
   const list = new ProblemList();
-  if (values.map !== undefined && values.envoy !== undefined) throw new UsageError('weir replay: --map and --envoy both make descriptors; give one of them');
+  if (values.map !== undefined && values.envoy !== undefined)
+    throw new UsageError('weir replay: --map and --envoy both make descriptors; give one of them');
   const mapping =
     values.envoy === undefined
       ? await readMappingFile(values.map, list)
@@ -127,10 +128,13 @@ async function readMappingFile(name: string | undefined, list: ProblemList): Pro
 }
 
 /** Says first what the log lacks, because the descriptors that need it are left out. */
-async function readEnvoyFile(name: string, { log, list }: { readonly log: string; readonly list: ProblemList }): Promise<LogMapping | undefined> {
+async function readEnvoyFile(
+  name: string,
+  { log, list }: { readonly log: string; readonly list: ProblemList },
+): Promise<LogMapping | undefined> {
   const read = readEnvoyMapping({ file: { name, text: await readText('--envoy', name) }, fields: await fieldsOfLog(log), list });
   for (const each of read?.missing ?? []) process.stderr.write(`weir replay: the log lacks ${each}\n`);
-  if (read !== undefined && read.mapping.descriptors.length === 0)
+  if (read?.mapping.descriptors.length === 0)
     throw new UsageError(`weir replay: no rate limit action of ${name} can be replayed from this log; use --map`);
   return read?.mapping;
 }

@@ -70,8 +70,9 @@ export async function runReplay(options: ReplayOptions): Promise<ReplayOutcome> 
   const replay = new Replay(options);
   const files: LogFile[] = [];
   try {
-    for (const name of options.logs) files.push(await LogFile.open({ name, ...options, isKeyed: replay.isKeyed, onRead: replay.onRead, onWrong: replay.onWrong }));
-    await readMerged({ files, reorderUs: options.reorderUs, onEvent: replay.onEvent, isStopped: replay.isStopped });
+    for (const name of options.logs)
+      files.push(await LogFile.open({ name, ...options, isKeyed: replay.isKeyed, onRead: replay.onRead, onWrong: replay.onWrong }));
+    await readMerged({ files, reorderUs: options.reorderUs, hold: replay.hold, onEvent: replay.onEvent, isStopped: replay.isStopped });
   } catch (error) {
     if (!(error instanceof TooManyWrongError)) throw error;
   } finally {
@@ -112,10 +113,14 @@ class Replay {
     return this.space !== undefined;
   }
 
-  private openEngine(configuration: LoadedConfiguration, { keyed, rules }: { readonly keyed: KeyedForms | undefined; readonly rules: RuleFigures }): ReplayEngine {
+  private openEngine(
+    configuration: LoadedConfiguration,
+    { keyed, rules }: { readonly keyed: KeyedForms | undefined; readonly rules: RuleFigures },
+  ): ReplayEngine {
     const { ruleSet, modes, keyPrefix } = configuration;
     const { space } = this;
-    if (keyed === undefined || space === undefined) return new PlainEngine({ ruleSet, modes, keyPrefix, bucketsMax: this.options.bucketsMax }, rules);
+    if (keyed === undefined || space === undefined)
+      return new PlainEngine({ ruleSet, modes, keyPrefix, bucketsMax: this.options.bucketsMax }, rules);
     const textOf = (form: number, key: number) => space.tables[form]?.textOf(key) ?? '';
     return new KeyedReplayEngine({ ruleSet, modes, keyPrefix, ...keyed, textOf }, space, rules);
   }
@@ -132,14 +137,16 @@ class Replay {
     throw new TooManyWrongError();
   };
 
+  /** What waits for its turn in place of a request; undefined: the request is none. */
+  readonly hold = (event: LogEvent): LogEvent | undefined => {
+    const { request, texts } = event;
+    if (request === undefined ? hasText(texts) : request.descriptors.length > 0) return this.space?.hold(event) ?? event;
+    this.withoutDescriptors += 1;
+    return undefined;
+  };
+
   readonly onEvent = (event: LogEvent, file: LogFile): void => {
-    const { request, timeUs } = event;
-    if (request === undefined ? event.texts.every((text) => text === undefined) : request.descriptors.length === 0) {
-      this.withoutDescriptors += 1;
-      return;
-    }
     const { denials, figures } = this;
-    this.space?.find(event.texts, timeUs);
     try {
       for (let i = 0; i < figures.configurations.length; i += 1) denials[i] = figures.configurations[i]?.engine.decide(event) === true;
     } catch (error) {
@@ -147,7 +154,8 @@ class Replay {
       file.wrong(`is a request that Weir refuses: ${error.message}`);
       return;
     }
-    figures.count(denials, timeUs);
+    figures.count(denials, event.timeUs);
+    this.space?.giveBack(event);
   };
 
   readonly isStopped = (): boolean => {
@@ -176,4 +184,9 @@ function keyedForms({ mapping, format, configurations }: ReplayOptions): KeyedFo
   if (mapping.descriptors.some((entries) => entries.some(({ isOptional }) => isOptional === true))) return undefined;
   const forms = formsOf(mapping);
   return configurations.every(({ ruleSet }) => canBeKeyed(ruleSet, { domain, forms })) ? { domain, forms } : undefined;
+}
+
+function hasText(texts: LogEvent['texts']): boolean {
+  for (const text of texts) if (text !== undefined) return true;
+  return false;
 }

@@ -7,7 +7,7 @@ import type { ByteString, Entry, RateLimitRequest } from '../../../domain/descri
 import { isGroupOutside, type Group, type GroupVerdict, type Take } from '../../../domain/bucket/take';
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import { decideGroup, type Buckets } from '../../../domain/decide/decide-group';
-import type { GlobalModes, RequestMatch } from '../../../domain/rule/match';
+import { matchRequest, type GlobalModes, type RequestMatch } from '../../../domain/rule/match';
 import type { RuleSet } from '../../../domain/rule/rule-set';
 import { rulesOf } from '../../../domain/rule/tree';
 import { Preparation } from '../../../state/request/preparation';
@@ -175,7 +175,8 @@ export class KeyedEngine {
 
   /** Descriptors of one rule match alike; so do those that only have a path, or nothing. */
   private match(form: number, key: number): number {
-    const [match] = this.preparation.of(this.requestOf([form], [key])).matched.matches;
+    const { ruleSet, modes } = this.options;
+    const [match] = matchRequest({ ruleSet, modes, request: this.requestOf([form], [key]) }).matches;
     const of = match?.rule ?? match?.path.join() ?? '';
     const known = this.planNumbers.get(of);
     if (known !== undefined) return known;
@@ -186,7 +187,12 @@ export class KeyedEngine {
 
   private combine(keys: Int32Array | readonly number[]): Combination {
     const forms = this.options.forms.map((_, form) => form).filter((form) => (keys[form] ?? NO_KEY) !== NO_KEY);
-    const { matched, group } = this.preparation.of(this.requestOf(forms, forms.map((form) => keys[form] ?? 0)));
+    const { matched, group } = this.preparation.of(
+      this.requestOf(
+        forms,
+        forms.map((form) => keys[form] ?? 0),
+      ),
+    );
     const { takes } = group;
     const firsts = takes.map(({ bucketKey }) => takes.findIndex((other) => other.bucketKey === bucketKey));
     const takeForms = takes.map(({ descriptor }) => forms[descriptor] ?? 0);
@@ -212,7 +218,10 @@ export class KeyedEngine {
   /** Names the calendar windows of now. */
   private renewWindows(combination: Combination, keys: Int32Array | readonly number[]): void {
     const { forms, matched, firsts } = combination;
-    const request = this.requestOf(forms, forms.map((form) => keys[form] ?? 0));
+    const request = this.requestOf(
+      forms,
+      forms.map((form) => keys[form] ?? 0),
+    );
     const group = this.preparation.groupAt(request, matched, this.clock);
     combination.group = { ...group, takes: group.takes.map((take, i) => named(take, firsts[i] ?? i)) };
   }

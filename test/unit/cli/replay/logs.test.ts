@@ -5,9 +5,10 @@ import { ProblemList } from '../../../../src/configuration/problems/problem-list
 import { readTimeUs } from '../../../../src/program/cli/replay/formats/log-time';
 import { readMapping } from '../../../../src/program/cli/replay/mapping/read-mapping';
 import { readEnvoyMapping } from '../../../../src/program/cli/replay/mapping/envoy-mapping';
-import type { LoadedConfiguration } from '../../../../src/program/cli/replay/run-replay';
+import { makeReport } from '../../../../src/program/cli/replay/report/replay-report';
+import { runReplay, type LoadedConfiguration } from '../../../../src/program/cli/replay/run-replay';
 import { ENVOY_FIELDS } from '../../../../src/program/cli/replay/formats/access-log';
-import { configurationOf, replayOf, type ReplayOfOptions } from '../../../support/replay/replay-of';
+import { configurationOf, fileOf, replayOf, type ReplayOfOptions } from '../../../support/replay/replay-of';
 import { randomFrom, seededInFull } from '../../../support/random/random';
 
 const CONFIG = `domain: shop
@@ -56,12 +57,22 @@ describe('times', () => {
     expect(readTimeUs(text)).toBe(Date.parse(second) * 1_000 + us);
   });
 
-  test.each(['', 'yesterday', '2026-11-23T23:59:50', '2026-13-01T00:00:00Z', '2026-02-30T00:00:00Z', '2026-11-23T24:00:00Z', '-5', '2026-11-23T23:59:50.Z', '2026-11-23T23:59:50Zx', '99/Nov/2026:00:00:00 +0000', '1e9', '9999-01-01T00:00:00Z'])(
-    '%s is none',
-    (text) => {
-      expect(readTimeUs(text)).toBeNaN();
-    },
-  );
+  test.each([
+    '',
+    'yesterday',
+    '2026-11-23T23:59:50',
+    '2026-13-01T00:00:00Z',
+    '2026-02-30T00:00:00Z',
+    '2026-11-23T24:00:00Z',
+    '-5',
+    '2026-11-23T23:59:50.Z',
+    '2026-11-23T23:59:50Zx',
+    '99/Nov/2026:00:00:00 +0000',
+    '1e9',
+    '9999-01-01T00:00:00Z',
+  ])('%s is none', (text) => {
+    expect(readTimeUs(text)).toBeNaN();
+  });
 
   test('random instants are read as Date reads them', () => {
     const { numRuns, seed } = seededInFull(1_000);
@@ -109,7 +120,18 @@ describe('CSV', () => {
 test('JSON has paths into objects, numbers and escapes', async () => {
   const map = `time: at\ndomain: {field: shop.name}\ndescriptors: [[{key: merchant, field: user.id}]]\n`;
   const line = (at: number, id: string) => `{"at":${at},"shop":{"name":"shop"},"user":{"id":${id}}}`;
-  const log = [line(60, '7'), line(61, '"7"'), line(62, '7'), line(63, '"\\u00fc"'), line(64, '"ü"'), line(65, '"ü"'), line(66, 'null'), '[]', '7', '{'].join('\n');
+  const log = [
+    line(60, '7'),
+    line(61, '"7"'),
+    line(62, '7'),
+    line(63, '"\\u00fc"'),
+    line(64, '"ü"'),
+    line(65, '"ü"'),
+    line(66, 'null'),
+    '[]',
+    '7',
+    '{',
+  ].join('\n');
   expect(await denialsOf(log, map)).toEqual({ '7': 1, ü: 1 });
   expect(await replayOne(log, { map })).toMatchObject({ requests: 6, lines_wrong: 3, lines_without_descriptors: 1 });
 });
@@ -135,18 +157,33 @@ describe('order', () => {
     const log = 'time,merchant,path\n70,a,\n62,a,\n100,a,\n69,a,\n';
     const { requests, wrong_lines, from } = await replayOne(log);
     expect({ requests, from }).toEqual({ requests: 3, from: '1970-01-01T00:01:02.000Z' });
-    expect(wrong_lines).toEqual([{ file: expect.any(String) as string, line: 5, message: 'is 1.0 s before a line that was replayed; lines wait 10 s for earlier ones (--reorder)' }]);
+    expect(wrong_lines).toEqual([
+      {
+        file: expect.any(String) as string,
+        line: 5,
+        message: 'is 1.0 s before a line that was replayed; lines wait 10 s for earlier ones (--reorder)',
+      },
+    ]);
   });
 
   test('several logs are one by their times', async () => {
-    const logs = [[60, 63, 66, 9_000], [61, 64], [62, 65]].map((times) => `time,merchant,path\n${times.map((time) => `${time},a,`).join('\n')}`);
+    const logs = [
+      [60, 63, 66, 9_000],
+      [61, 64],
+      [62, 65],
+    ].map((times) => `time,merchant,path\n${times.map((time) => `${time},a,`).join('\n')}`);
     const { over_time: time, configurations, requests } = await replayOf({ logs, map: MAP, configurations: [configuration], reorderUs: 0 });
     expect({ requests, configurations }).toMatchObject({ requests: 8, configurations: [{ denied: 5 }] });
     expect(time.steps.reduce((sum, step) => sum + step.requests, 0)).toBe(8);
   });
 
   test('one line of the far future does not make the lines after it late', async () => {
-    const log = ['time,merchant,path', '60,a,', '4000000000,a,', ...Array.from({ length: 30 }, (_, i) => `${(90 - i * 0.1).toFixed(1)},a${i},`)].join('\n');
+    const log = [
+      'time,merchant,path',
+      '60,a,',
+      '4000000000,a,',
+      ...Array.from({ length: 30 }, (_, i) => `${(90 - i * 0.1).toFixed(1)},a${i},`),
+    ].join('\n');
     expect(await replayOne(log)).toMatchObject({ requests: 32, lines_wrong: 0 });
   });
 
@@ -168,13 +205,25 @@ describe('hostile logs end in a count', () => {
   test.each<[string, string | Uint8Array, number, number]>([
     ['cut lines', `${good(0)}\n${good(1).slice(0, 20)}\n${good(2)}\n${good(3).slice(5)}`, 2, 2],
     ['NUL bytes', Buffer.from(`${good(0)}\n{"time":61,"merchant":"a\0"}\n\0\0\0\n${good(2)}`), 2, 2],
-    ['bad UTF-8', Buffer.concat([Buffer.from(`${good(0)}\n{"time":61,"merchant":"`), Buffer.from([0xff, 0xc0]), Buffer.from(`"}\n${good(2)}\n`)]), 2, 1],
+    [
+      'bad UTF-8',
+      Buffer.concat([Buffer.from(`${good(0)}\n{"time":61,"merchant":"`), Buffer.from([0xff, 0xc0]), Buffer.from(`"}\n${good(2)}\n`)]),
+      2,
+      1,
+    ],
     ['a line of 3 MB', `${good(0)}\n{"time":61,"merchant":"${'x'.repeat(3_000_000)}"}\n${good(2)}`, 2, 1],
     ['a last line of 3 MB', `${good(0)}\n{"time":61,"merchant":"${'x'.repeat(3_000_000)}`, 1, 1],
     ['a value of 1 MB', `${good(0)}\n{"time":61,"merchant":"${'x'.repeat(1_000_000)}"}\n${good(2)}`, 3, 0],
     ['a bomb in gzip', gzipSync(Buffer.concat([Buffer.from(`${good(0)}\n`), Buffer.alloc(64 * 1024 * 1024)])), 1, 1],
     ['gzip that is cut', gzipSync(Array.from({ length: 1_000 }, (_, i) => good(i)).join('\n')).subarray(0, 200), ANY, 1],
-    ['times that jump', ['60', '-1', '1e99', '"2026-99-99T00:00:00Z"', '{}', '99999999999999999999', '61'].map((time) => `{"time":${time},"merchant":"a"}`).join('\n'), 2, 5],
+    [
+      'times that jump',
+      ['60', '-1', '1e99', '"2026-99-99T00:00:00Z"', '{}', '99999999999999999999', '61']
+        .map((time) => `{"time":${time},"merchant":"a"}`)
+        .join('\n'),
+      2,
+      5,
+    ],
     ['deep JSON', `${good(0)}\n${'['.repeat(100_000)}\n${good(1)}`, 2, 1],
     ['empty lines', `\n\n${good(0)}\r\n\r\n\n${good(1)}\n\n`, 2, 0],
   ])('%s', async (_, log, requests, wrong) => {
@@ -186,9 +235,14 @@ describe('hostile logs end in a count', () => {
     const { numRuns, seed } = seededInFull(20);
     const random = randomFrom({ seed });
     for (let run = 0; run < numRuns; run += 1) {
-      const noise = Buffer.from(Array.from({ length: 3_000 }, () => [10, 34, 44, 91, 93, 123, 125, random(256), 48 + random(10)][random(9)] ?? 0));
+      const noise = Buffer.from(
+        Array.from({ length: 3_000 }, () => [10, 34, 44, 91, 93, 123, 125, random(256), 48 + random(10)][random(9)] ?? 0),
+      );
       const log = Buffer.concat([Buffer.from('time,merchant,path\n'), noise]);
-      const map = format === 'decisions' ? {} : { map: format === 'csv' || format === 'json' ? MAP : MAP.replace('field: merchant', 'field: user_agent') };
+      const map =
+        format === 'decisions'
+          ? {}
+          : { map: format === 'csv' || format === 'json' ? MAP : MAP.replace('field: merchant', 'field: user_agent') };
       const report = await replayOf({ logs: [log], configurations: [configuration], format, ...map });
       expect(report.complete).toBe(true);
     }
@@ -276,9 +330,6 @@ static_resources:
   const read = readEnvoyMapping({ file: { name: 'envoy.yaml', text }, fields: ENVOY_FIELDS, list });
   expect(list.found().kept).toEqual([]);
   expect(read?.missing).toEqual(['the address of the client']);
-  const { runReplay } = await import('../../../../src/program/cli/replay/run-replay');
-  const { makeReport } = await import('../../../../src/program/cli/replay/report/replay-report');
-  const { fileOf } = await import('../../../support/replay/replay-of');
   const line = (method: string, path: string, agent: string) =>
     `[2026-11-23T00:00:00.000Z] "${method} ${path} HTTP/1.1" 200 - via_upstream - "-" 0 5 3 2 "-" "${agent}" "id" "a.test" "10.0.0.2:80"`;
   const log = fileOf([line('GET', '/v1/a', 'x'), line('POST', '/v1/a', 'x'), line('GET', '/v2', 'x')].join('\n'));

@@ -34,7 +34,8 @@ function randomConfiguration(random: Random): string {
   const limit = (): string => {
     const algorithm = ALGORITHMS[random(ALGORITHMS.length)] ?? 'token_bucket';
     const requests = `${random(6)}${random(12) === 0 ? ', replaces: [{name: other}]' : random(6) === 0 ? ', name: other' : ''}`;
-    if (random(6) === 0) return `{unit: ${['day', 'month'][random(2)] ?? ''}, requests_per_unit: ${requests}, algorithm: fixed_window, calendar: true}`;
+    if (random(6) === 0)
+      return `{unit: ${['day', 'month'][random(2)] ?? ''}, requests_per_unit: ${requests}, algorithm: fixed_window, calendar: true}`;
     return `{unit: ${['second', 'minute', 'hour'][random(3)] ?? ''}, requests_per_unit: ${requests}, algorithm: ${algorithm}}`;
   };
   const mode = () => ['', ', shadow_mode: true', ', quota_mode: true'][Math.max(0, random(7) - 4)] ?? '';
@@ -67,7 +68,17 @@ function requestOf({ merchant, path, hits }: Line): RateLimitRequest {
   const own = hits === 0 ? { hits: 0 } : {};
   const descriptors = [
     ...(merchant === undefined ? [] : [{ ...own, entries: [{ key: 'merchant', value: bytes(merchant) }] }]),
-    ...(path === undefined ? [] : [{ ...own, entries: [{ key: 'path', value: path }, { key: 'plan', value: 'free' }] }]),
+    ...(path === undefined
+      ? []
+      : [
+          {
+            ...own,
+            entries: [
+              { key: 'path', value: path },
+              { key: 'plan', value: 'free' },
+            ],
+          },
+        ]),
   ];
   return { domain: 'shop', descriptors, hits: Math.max(1, hits) };
 }
@@ -163,7 +174,15 @@ test(
       const expected = await expectedOf(lines, configurations);
       denials += expected.newly[0] ?? 0;
       const mapped = await replayOf({ logs: [lines.map(mappedLine).join('\n')], map: MAP, configurations });
-      const logged = await replayOf({ logs: [lines.filter((line) => requestOf(line).descriptors.length > 0).map(decisionLine).join('\n')], configurations });
+      const logged = await replayOf({
+        logs: [
+          lines
+            .filter((line) => requestOf(line).descriptors.length > 0)
+            .map(decisionLine)
+            .join('\n'),
+        ],
+        configurations,
+      });
       expect({ texts, ...figuresOf(mapped) }).toEqual({ texts, ...expected });
       expect({ texts, ...figuresOf(logged) }).toEqual({ texts, ...expected });
       expect(mapped.newly_denied).toEqual(logged.newly_denied);

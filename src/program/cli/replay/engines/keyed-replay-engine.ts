@@ -7,7 +7,7 @@ import type { ChangedKeyInput } from '../figures/changed-keys';
 import { PeakColumn } from '../figures/peak-column';
 import type { LogEvent } from '../logs/log-event';
 import { bindingOf } from './binding';
-import type { KeyData, KeySpace } from './key-space';
+import type { KeyData, KeyedEvent, KeySpace } from './key-space';
 import type { ReplayEngine } from './replay-engine';
 
 /** What is counted for each take of a combination. */
@@ -31,6 +31,7 @@ export class KeyedReplayEngine implements ReplayEngine, KeyData {
   private last: Combination | undefined;
   private lastCounted: readonly CountedTake[] = [];
   private hits = 1;
+  private keys: Int32Array = new Int32Array(0);
 
   constructor(
     options: KeyedEngineOptions,
@@ -48,9 +49,11 @@ export class KeyedReplayEngine implements ReplayEngine, KeyData {
     return this.space.evictions;
   }
 
-  decide({ timeUs, hits }: LogEvent): boolean {
+  decide(event: LogEvent): boolean {
+    const { keys, hits, timeUs } = event as KeyedEvent;
     this.hits = hits;
-    return this.engine.decide(this.space.keys, hits, timeUs).overLimit;
+    this.keys = keys;
+    return this.engine.decide(keys, hits, timeUs).overLimit;
   }
 
   count(timeUs: number): void {
@@ -78,7 +81,7 @@ export class KeyedReplayEngine implements ReplayEngine, KeyData {
         row.denied += 1;
       }
       if (figures === undefined || peaks === undefined || this.hits <= 0) continue;
-      figures.sizes.add(peaks.count(this.space.keys[each.form] ?? 0, figures.owner ?? 0, windowOf(take.limit, timeUs), this.hits));
+      figures.sizes.add(peaks.count(this.keys[each.form] ?? 0, figures.owner ?? 0, windowOf(take.limit, timeUs), this.hits));
     }
   }
 
@@ -89,7 +92,7 @@ export class KeyedReplayEngine implements ReplayEngine, KeyData {
     const binding = bindingOf(matched, verdict);
     const form = forms[binding] ?? 0;
     const { domain } = this;
-    const text = this.space.tables[form]?.textOf(this.space.keys[form] ?? 0) ?? '';
+    const text = this.space.tables[form]?.textOf(this.keys[form] ?? 0) ?? '';
     return { domain, rule: ruleNameOf(domain, matched.matches[binding]?.path ?? []), entries: this.forms[form]?.entriesOf(text) ?? [] };
   }
 

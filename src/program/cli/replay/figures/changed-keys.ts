@@ -91,7 +91,7 @@ function part(text: string): string {
 /** The texts that were joined, each after its length. */
 export function partsOf(key: string): string[] {
   const parts: string[] = [];
-  for (let at = 0; at < key.length; ) {
+  for (let at = 0; at < key.length;) {
     const colon = key.indexOf(':', at);
     const end = colon + 1 + Number(key.slice(at, colon));
     parts.push(key.slice(colon + 1, end));

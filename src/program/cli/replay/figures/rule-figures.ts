@@ -48,7 +48,10 @@ export function windowsByRule({ domains }: RuleSet): ReadonlyMap<string, string>
 }
 
 function windowsOf(limits: readonly Limit[]): string {
-  return limits.filter(isRateLimit).map(({ windowUs, calendar }) => `${windowUs} ${calendar?.timeZone ?? ''}`).join();
+  return limits
+    .filter(isRateLimit)
+    .map(({ windowUs, calendar }) => `${windowUs} ${calendar?.timeZone ?? ''}`)
+    .join();
 }
 
 export class RuleFigures {
@@ -72,9 +75,8 @@ export class RuleFigures {
   count({ request, matched: { matches }, group: { takes }, verdict }: VirtualVerdict, timeUs: number, peaks: KeyPeaks): void {
     const { verdicts, overLimit } = verdict;
     let next = 0;
-    for (let i = 0; i < matches.length; i += 1) {
-      const match = matches[i];
-      if (match === undefined || match.limits.length === 0) continue;
+    for (const match of matches) {
+      if (match.limits.length === 0) continue;
       const row = this.rowOf(match, request.domain);
       const end = next + match.limits.length;
       let denies = false;

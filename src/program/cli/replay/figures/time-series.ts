@@ -46,9 +46,7 @@ export class TimeSeries {
 
   /** In order of time; steps without requests are left out. */
   placed(): PlacedStep[] {
-    return [...this.steps]
-      .sort(([a], [b]) => a - b)
-      .map(([index, step]) => ({ startUs: index * this.widthS * US_PER_S, ...step }));
+    return [...this.steps].sort(([a], [b]) => a - b).map(([index, step]) => ({ startUs: index * this.widthS * US_PER_S, ...step }));
   }
 
   private widen(): void {

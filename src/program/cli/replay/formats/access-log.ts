@@ -63,7 +63,8 @@ export class AccessLogReader implements FieldReader {
   read(text: ByteString, start: number, end: number, values: FieldValues): string | undefined {
     const count = this.split(text, start, end);
     const fields = this.fieldsOf(count);
-    if (fields === undefined) return `is not a line of ${this.form === 'combined' ? 'a combined access log' : "Envoy's default access log"}`;
+    if (fields === undefined)
+      return `is not a line of ${this.form === 'combined' ? 'a combined access log' : "Envoy's default access log"}`;
     for (let i = 0; i < this.wanted.length; i += 1) values[i] = this.valueOf(this.wanted[i] ?? '', fields);
     return undefined;
   }
@@ -78,7 +79,9 @@ export class AccessLogReader implements FieldReader {
   }
 
   private valueOf(field: string, fields: readonly string[]): string | undefined {
-    const value = OF_REQUEST.includes(field) ? partOfRequest(this.tokens[fields.indexOf('request')] ?? '', field) : this.tokens[fields.indexOf(field)];
+    const value = OF_REQUEST.includes(field)
+      ? partOfRequest(this.tokens[fields.indexOf('request')] ?? '', field)
+      : this.tokens[fields.indexOf(field)];
     return value === ABSENT ? undefined : value;
   }
 
@@ -108,7 +111,8 @@ function endOfQuoted(text: ByteString, from: number, end: number): number {
   for (let at = from; at < end; at += 1) {
     const code = text.charCodeAt(at);
     if (code === BACKSLASH) at += 1;
-    else if (code === QUOTE && (at + 1 === end || text.charCodeAt(at + 1) === SPACE || text.charCodeAt(at + 1) === CARRIAGE_RETURN)) return at;
+    else if (code === QUOTE && (at + 1 === end || text.charCodeAt(at + 1) === SPACE || text.charCodeAt(at + 1) === CARRIAGE_RETURN))
+      return at;
   }
   return -1;
 }

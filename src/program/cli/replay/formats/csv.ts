@@ -56,7 +56,8 @@ export class CsvReader implements FieldReader {
     const names = (splitCsv(line, this.separator) ?? []).map((name) => toText(name.trim()));
     this.columns = names.length;
     const missing = wanted.find((field) => !names.includes(field));
-    if (missing !== undefined) throw new UnknownFieldError(`has no column ${JSON.stringify(missing)}; its first line names ${names.join(', ')}`);
+    if (missing !== undefined)
+      throw new UnknownFieldError(`has no column ${JSON.stringify(missing)}; its first line names ${names.join(', ')}`);
     this.wantedAt = Int32Array.from(names, (name) => wanted.indexOf(name));
   }
 

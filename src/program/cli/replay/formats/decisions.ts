@@ -5,10 +5,8 @@ import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
 import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
 import { asWrong, NO_TEXTS, type LineResult } from '../logs/log-event';
 import { requestWith } from '../mapping/log-mapping';
-import { isObject, parseLine } from './json';
+import { isObject, parseLine, type Json, type JsonMap } from './json';
 import { readTimeUs } from './log-time';
-
-type Json = ReturnType<typeof parseLine>;
 
 export function readDecision(text: ByteString, start: number, end: number): LineResult {
   const json = parseLine(text, start, end);
@@ -21,7 +19,14 @@ export function readDecision(text: ByteString, start: number, end: number): Line
   if (read === undefined) return asWrong('has no descriptors, or other ones than a decision log has');
   const ofRequest = hits === undefined ? 1 : readHits(hits);
   if (ofRequest === undefined || ofRequest < 0) return asWrong('has hits that are not a whole number');
-  return { timeUs, request: requestWith({ domain, descriptors: read, hits: ofRequest }), texts: NO_TEXTS, hits: ofRequest, bytes: 0, number: 0 };
+  return {
+    timeUs,
+    request: requestWith({ domain, descriptors: read, hits: ofRequest }),
+    texts: NO_TEXTS,
+    hits: ofRequest,
+    bytes: 0,
+    number: 0,
+  };
 }
 
 function readDescriptors(list: readonly Json[]): Descriptor[] | undefined {
@@ -34,7 +39,7 @@ function readDescriptors(list: readonly Json[]): Descriptor[] | undefined {
   return descriptors;
 }
 
-function readDescriptor({ entries, hits, limit, check }: { readonly [name: string]: Json }): Descriptor | undefined {
+function readDescriptor({ entries, hits, limit, check }: JsonMap): Descriptor | undefined {
   const read = Array.isArray(entries) ? readEntries(entries as readonly Json[]) : undefined;
   const override = limit === undefined ? undefined : readLimit(limit);
   const own = check === true ? 0 : hits === undefined ? undefined : readHits(hits);
@@ -45,8 +50,8 @@ function readDescriptor({ entries, hits, limit, check }: { readonly [name: strin
 function readEntries(list: readonly Json[]): Entry[] | undefined {
   const entries: Entry[] = [];
   for (const each of list) {
-    if (!isObject(each) || typeof each['key'] !== 'string' || typeof each['value'] !== 'string') return undefined;
-    entries.push({ key: each['key'], value: each['value'] });
+    if (!isObject(each) || typeof each.key !== 'string' || typeof each.value !== 'string') return undefined;
+    entries.push({ key: each.key, value: each.value });
   }
   return entries;
 }

@@ -10,7 +10,7 @@ import { isObject, parseLine } from './json';
 export function findFormat(text: ByteString, start: number, end: number): LogFormat | undefined {
   const json = parseLine(text, start, end);
   if (isObject(json)) {
-    if (typeof json['domain'] === 'string' && Array.isArray(json['descriptors'])) return 'decisions';
+    if (typeof json.domain === 'string' && Array.isArray(json.descriptors)) return 'decisions';
     return 'start_time' in json && !('time' in json) ? 'envoy' : 'json';
   }
   for (const form of ['envoy', 'combined'] as const)

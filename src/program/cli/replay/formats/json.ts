@@ -4,7 +4,11 @@ import { toText } from '../../../../domain/descriptor/byte-string';
 import type { ByteString } from '../../../../domain/descriptor/descriptor';
 import type { FieldReader, FieldValues } from './field-reader';
 
-type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [name: string]: Json };
+export type Json = string | number | boolean | null | undefined | readonly Json[] | JsonMap;
+
+export interface JsonMap {
+  readonly [name: string]: Json;
+}
 
 export interface JsonReaderOptions {
   readonly wanted: readonly string[];
@@ -31,7 +35,7 @@ export class JsonReader implements FieldReader {
     return undefined;
   }
 
-  private valueOf(json: { readonly [name: string]: Json }, i: number): string | undefined {
+  private valueOf(json: JsonMap, i: number): string | undefined {
     const name = this.names[i] ?? '';
     let found: Json = Object.hasOwn(json, name) ? json[name] : undefined;
     const path = this.paths[i] ?? [];
@@ -66,6 +70,6 @@ function toBytes(_key: string, value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [Buffer.from(name, 'utf8').toString('latin1'), each]));
 }
 
-export function isObject(json: Json): json is { readonly [name: string]: Json } {
+export function isObject(json: Json): json is JsonMap {
   return typeof json === 'object' && json !== null && !Array.isArray(json);
 }

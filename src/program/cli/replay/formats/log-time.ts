@@ -39,12 +39,14 @@ function readNumber(text: string): number {
 function readAccessLog(text: string): number {
   const [, day = '', month = '', year = '', hour, minute, second, sign, zoneHour, zoneMinute] = ACCESS_LOG.exec(text) ?? [];
   const zoneS = (Number(zoneHour) * 60 + Number(zoneMinute)) * 60;
-  return secondsOf({
-    year: Number(year),
-    month: MONTHS.get(month) ?? NaN,
-    day: Number(day),
-    secondOfDay: secondOfDay(Number(hour), Number(minute), Number(second)) - (sign === '-' ? -zoneS : zoneS),
-  }) * US_PER_S;
+  return (
+    secondsOf({
+      year: Number(year),
+      month: MONTHS.get(month) ?? NaN,
+      day: Number(day),
+      secondOfDay: secondOfDay(Number(hour), Number(minute), Number(second)) - (sign === '-' ? -zoneS : zoneS),
+    }) * US_PER_S
+  );
 }
 
 /** By characters, because most lines of most logs have such a time. */

@@ -151,7 +151,9 @@ export class LogFile {
     }
     const { mapping } = options;
     if (mapping === undefined)
-      throw new UsageError(`weir replay: ${this.name} is a log of the format ${this.format}, so --map FILE must say which fields are descriptors`);
+      throw new UsageError(
+        `weir replay: ${this.name} is a log of the format ${this.format}, so --map FILE must say which fields are descriptors`,
+      );
     return this.beginFields(this.format, mapping);
   }
 

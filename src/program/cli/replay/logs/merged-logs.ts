@@ -8,6 +8,8 @@ export interface MergedLogsOptions {
   readonly files: readonly LogFile[];
   /** Lines may be that much later than others with a later time. */
   readonly reorderUs: number;
+  /** What waits in place of a request; undefined: it is none. */
+  readonly hold: (event: LogEvent) => LogEvent | undefined;
   readonly onEvent: (event: LogEvent, file: LogFile) => void;
   /** Called between reads of a log; true ends the reading. */
   readonly isStopped: () => boolean;
@@ -17,7 +19,7 @@ export interface MergedLogsOptions {
 const STEPS = 8_192;
 
 /** Resolves once all logs have ended or the caller stops. */
-export async function readMerged({ files, reorderUs, onEvent, isStopped }: MergedLogsOptions): Promise<void> {
+export async function readMerged({ files, reorderUs, hold, onEvent, isStopped }: MergedLogsOptions): Promise<void> {
   const open: LogFile[] = [];
   for (const file of files) if (await advance(file, isStopped)) open.push(file);
   const order = new TimeOrder(reorderUs);
@@ -25,7 +27,11 @@ export async function readMerged({ files, reorderUs, onEvent, isStopped }: Merge
   let [next] = open;
   while (next !== undefined) {
     const { event } = next;
-    if (event !== undefined && !order.add(event)) next.wrong(lateMessage(event, order, reorderUs));
+    if (event !== undefined && event.timeUs < order.releasedUs) next.wrong(lateMessage(event, order, reorderUs));
+    else if (event !== undefined) {
+      const held = hold(event);
+      if (held !== undefined) order.add(held);
+    }
     for (let due = order.release(); due !== undefined; due = order.release()) onEvent(due, next);
     if (!next.next()) {
       if (!(await advance(next, isStopped))) open.splice(open.indexOf(next), 1);

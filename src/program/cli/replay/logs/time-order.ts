@@ -36,10 +36,9 @@ export class TimeOrder {
     return this.queue.length - this.head + this.heap.length;
   }
 
-  /** False: the request is from before those that were released. */
-  add(event: LogEvent): boolean {
+  /** Adds a request that is not from before those that were released. */
+  add(event: LogEvent): void {
     const { timeUs } = event;
-    if (timeUs < this.releasedUs) return false;
     this.numbers += 1;
     event.number = this.numbers;
     this.bytes += event.bytes;
@@ -49,7 +48,6 @@ export class TimeOrder {
       this.latestUs = timeUs;
       this.queue.push(event);
     } else this.push(event);
-    return true;
   }
 
   /** The next request in order, once the window has passed it; at the end without waiting. */

@@ -7,10 +7,12 @@ import type { ProblemList } from '../../../../configuration/problems/problem-lis
 import { toByteString } from '../../../../domain/descriptor/byte-string';
 import type { EntryCondition, EntrySource, LogMapping, RouteTable } from './log-mapping';
 
-const RATE_LIMIT_FILTER = /\.http\.ratelimit\.v3\.RateLimit$/;
+const RATE_LIMIT_FILTER = '.http.ratelimit.v3.RateLimit';
 
-type Json = string | readonly Json[] | { readonly [name: string]: Json };
-type JsonMap = { readonly [name: string]: Json };
+type Json = string | readonly Json[] | JsonMap;
+interface JsonMap {
+  readonly [name: string]: Json;
+}
 
 export interface EnvoyMapping {
   readonly mapping: LogMapping;
@@ -30,14 +32,18 @@ export function readEnvoyMapping({ file, fields, list }: EnvoyMappingInput): Env
   const { root, problems } = openDocument(file, { list });
   if (root === undefined) return undefined;
   const json = jsonOf(root);
-  const filter = [...mapsIn(json)].find((map) => RATE_LIMIT_FILTER.test(textOf(map['@type'])));
-  const hosts = [...mapsIn(json)].flatMap((map) => listOf(map['virtual_hosts'])).filter(isMap);
+  const filter = [...mapsIn(json)].find((map) => textOf(map['@type']).endsWith(RATE_LIMIT_FILTER));
+  const hosts = [...mapsIn(json)].flatMap((map) => listOf(map.virtual_hosts)).filter(isMap);
   if (filter === undefined || hosts.length === 0) {
-    problems.report({ offset: root.offset, path: '', message: 'has no rate limit filter of HTTP (envoy.filters.http.ratelimit), or no virtual hosts' });
+    problems.report({
+      offset: root.offset,
+      path: '',
+      message: 'has no rate limit filter of HTTP (envoy.filters.http.ratelimit), or no virtual hosts',
+    });
     return undefined;
   }
   try {
-    return new ActionReader(fields, Number(textOf(filter['stage'] ?? '0'))).read(textOf(filter['domain']), hosts);
+    return new ActionReader(fields, Number(textOf(filter.stage ?? '0'))).read(textOf(filter.domain), hosts);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     problems.report({ offset: root.offset, path: 'safe_regex', message: `is not a regular expression of JavaScript: ${error.message}` });
@@ -68,15 +74,15 @@ class ActionReader {
     const places: (number | undefined)[] = [];
     const routes: RouteTable['routes'][number][] = [];
     for (const host of hosts) {
-      const ofHost = listOf(host['rate_limits']);
-      for (const route of listOf(host['routes']).filter(isMap)) {
-        const action = isMap(route['route']) ? route['route'] : {};
-        const own = listOf(action['rate_limits']);
+      const ofHost = listOf(host.rate_limits);
+      for (const route of listOf(host.routes).filter(isMap)) {
+        const action = isMap(route.route) ? route.route : {};
+        const own = listOf(action.rate_limits);
         // A route with limits of its own does not use those of its host, unless it says so.
-        const limits = own.length === 0 ? ofHost : textOf(action['include_vh_rate_limits']) === 'true' ? [...ofHost, ...own] : own;
-        const number = routes.push({ domains: listOf(host['domains']).map(textOf), path: pathPattern(route['match']) }) - 1;
+        const limits = own.length === 0 ? ofHost : textOf(action.include_vh_rate_limits) === 'true' ? [...ofHost, ...own] : own;
+        const number = routes.push({ domains: listOf(host.domains).map(textOf), path: pathPattern(route.match) }) - 1;
         for (const limit of limits.filter(isMap)) {
-          const entries = Number(textOf(limit['stage'] ?? '0')) === this.stage ? this.descriptor(limit) : undefined;
+          const entries = Number(textOf(limit.stage ?? '0')) === this.stage ? this.descriptor(limit) : undefined;
           if (entries === undefined) continue;
           descriptors.push(entries);
           places.push(number);
@@ -84,15 +90,21 @@ class ActionReader {
       }
     }
     const pathField = this.fieldOf(':path');
-    if (pathField === undefined && routes.length > 1) this.missing.add('the path of a request, so every line is taken for one of the first route');
+    if (pathField === undefined && routes.length > 1)
+      this.missing.add('the path of a request, so every line is taken for one of the first route');
     const table = { routes, places, pathField, authorityField: this.fieldOf(':authority') };
-    return { mapping: { format: undefined, domain: { value: toByteString(domain) }, descriptors, routes: table }, missing: [...this.missing] };
+    return {
+      mapping: { format: undefined, domain: { value: toByteString(domain) }, descriptors, routes: table },
+      missing: [...this.missing],
+    };
   }
 
   /** Undefined: the log lacks what an action needs. */
   private descriptor({ actions, disable_key: disabled }: JsonMap): EntrySource[] | undefined {
     if (disabled !== undefined) this.missing.add('runtime keys (disable_key), which are taken for not set');
-    const entries = listOf(actions).filter(isMap).map((action) => this.action(action));
+    const entries = listOf(actions)
+      .filter(isMap)
+      .map((action) => this.action(action));
     return entries.some((entry) => entry === undefined) ? undefined : entries.filter((entry) => entry !== undefined);
   }
 
@@ -101,14 +113,14 @@ class ActionReader {
     const of = isMap(terms) ? terms : {};
     switch (kind) {
       case 'generic_key':
-        return { key: bytes(of['descriptor_key'] ?? 'generic_key'), value: bytes(of['descriptor_value'] ?? '') };
+        return { key: bytes(of.descriptor_key ?? 'generic_key'), value: bytes(of.descriptor_value ?? '') };
       case 'remote_address':
         return this.ofField('remote_address', 'remote_address');
       case 'destination_cluster':
         return this.ofField('destination_cluster', 'destination_cluster');
       case 'request_headers': {
-        const entry = this.ofField(textOf(of['descriptor_key']), textOf(of['header_name']).toLowerCase());
-        return entry !== undefined && textOf(of['skip_if_absent']) === 'true' ? { ...entry, isOptional: true } : entry;
+        const entry = this.ofField(textOf(of.descriptor_key), textOf(of.header_name).toLowerCase());
+        return entry !== undefined && textOf(of.skip_if_absent) === 'true' ? { ...entry, isOptional: true } : entry;
       }
       case 'header_value_match':
         return this.headerMatch(of);
@@ -124,17 +136,23 @@ class ActionReader {
     return field === undefined ? undefined : { key: toByteString(key), field };
   }
 
-  private headerMatch({ descriptor_key: key = 'header_match', descriptor_value: value = '', expect_match: expected = 'true', headers }: JsonMap): EntrySource | undefined {
+  private headerMatch({
+    descriptor_key: key = 'header_match',
+    descriptor_value: value = '',
+    expect_match: expected = 'true',
+    headers,
+  }: JsonMap): EntrySource | undefined {
     const conditions: EntryCondition[] = [];
     for (const matcher of listOf(headers).filter(isMap)) {
-      const name = textOf(matcher['name']).toLowerCase();
+      const name = textOf(matcher.name).toLowerCase();
       const field = this.fieldOf(name);
-      const pattern = stringPattern(isMap(matcher['string_match']) ? matcher['string_match'] : { exact: matcher['exact_match'] ?? '' });
+      const pattern = stringPattern(isMap(matcher.string_match) ? matcher.string_match : { exact: matcher.exact_match ?? '' });
       if (field === undefined) this.missing.add(`the header ${name}`);
-      else if (pattern === undefined) this.missing.add(`a match of the header ${name} that is none of exact, prefix, suffix, contains, safe_regex`);
+      else if (pattern === undefined)
+        this.missing.add(`a match of the header ${name} that is none of exact, prefix, suffix, contains, safe_regex`);
       if (field === undefined || pattern === undefined) return undefined;
-      const isPresent = matcher['present_match'] !== undefined;
-      conditions.push({ field, pattern: isPresent ? /^/ : pattern, isInverted: textOf(matcher['invert_match']) === 'true' });
+      const isPresent = matcher.present_match !== undefined;
+      conditions.push({ field, pattern: isPresent ? /^/ : pattern, isInverted: textOf(matcher.invert_match) === 'true' });
     }
     return { key: bytes(key), value: bytes(value), when: { conditions, isExpected: textOf(expected) !== 'false' } };
   }
@@ -149,7 +167,7 @@ function pathPattern(match: Json | undefined): RegExp {
   const { prefix, path, safe_regex: regex, path_separated_prefix: separated } = match;
   if (path !== undefined) return new RegExp(`^${quoted(path)}(?:\\?|$)`);
   if (separated !== undefined) return new RegExp(`^${quoted(separated)}(?:[/?]|$)`);
-  if (isMap(regex)) return new RegExp(`^(?:${bytes(regex['regex'] ?? '')})(?:\\?|$)`);
+  if (isMap(regex)) return new RegExp(`^(?:${bytes(regex.regex ?? '')})(?:\\?|$)`);
   return new RegExp(`^${quoted(prefix ?? '')}`);
 }
 
@@ -159,7 +177,7 @@ function stringPattern({ exact, prefix, suffix, contains, safe_regex: regex, ign
   if (prefix !== undefined) return new RegExp(`^${quoted(prefix)}`, flags);
   if (suffix !== undefined) return new RegExp(`${quoted(suffix)}$`, flags);
   if (contains !== undefined) return new RegExp(quoted(contains), flags);
-  return isMap(regex) ? new RegExp(`^(?:${bytes(regex['regex'] ?? '')})$`) : undefined;
+  return isMap(regex) ? new RegExp(`^(?:${bytes(regex.regex ?? '')})$`) : undefined;
 }
 
 function quoted(text: Json): string {

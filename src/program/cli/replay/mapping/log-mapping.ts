@@ -180,7 +180,10 @@ export class RequestMaker {
     if (routes === undefined) return ABSENT;
     const path = values[this.pathAt];
     const host = values[this.authorityAt]?.replace(/:\d+$/, '').toLowerCase();
-    return routes.routes.findIndex((route) => (path === undefined || route.path.test(path)) && (host === undefined || route.domains.some((domain) => isOfDomain(host, domain))));
+    return routes.routes.findIndex(
+      (route) =>
+        (path === undefined || route.path.test(path)) && (host === undefined || route.domains.some((domain) => isOfDomain(host, domain))),
+    );
   }
 }
 

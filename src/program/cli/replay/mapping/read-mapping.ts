@@ -44,7 +44,9 @@ class MappingReader {
     this.format = this.formatOf(fields.get('format'));
     const domain = fields.get('domain');
     if (domain === undefined) this.report(root, 'domain', 'is missing; name the domain of the requests');
-    const descriptors = this.list(fields.get('descriptors'), 'descriptors').map((node, index) => this.descriptor(node, `descriptors[${index}]`));
+    const descriptors = this.list(fields.get('descriptors'), 'descriptors').map((node, index) =>
+      this.descriptor(node, `descriptors[${index}]`),
+    );
     if (descriptors.length === 0 && this.format !== 'decisions')
       this.report(root, 'descriptors', 'is missing; it lists the descriptors, each as a list of entries');
     return {
@@ -80,13 +82,15 @@ class MappingReader {
     const unit = fields.get('unit');
     const word = unit === undefined ? 'ms' : this.text(unit, 'duration.unit');
     const unitUs = UNITS_US.get(word);
-    if (unitUs === undefined) this.report(unit ?? node, 'duration.unit', `${show(word)} is not a unit; use ${[...UNITS_US.keys()].join(', ')}`);
+    if (unitUs === undefined)
+      this.report(unit ?? node, 'duration.unit', `${show(word)} is not a unit; use ${[...UNITS_US.keys()].join(', ')}`);
     return { field: field ?? '', unitUs: unitUs ?? 1 };
   }
 
   private descriptor(node: ConfigNode, path: string): EntrySource[] {
     const entries = this.list(node, path).map((each, index) => this.entry(each, `${path}[${index}]`));
-    if (node.kind === 'list' && entries.length === 0) this.report(node, path, 'is empty; it lists entries such as {key: path, field: path}');
+    if (node.kind === 'list' && entries.length === 0)
+      this.report(node, path, 'is empty; it lists entries such as {key: path, field: path}');
     return entries;
   }
 
@@ -104,7 +108,8 @@ class MappingReader {
 
   private source(node: ConfigNode, path: string, fields: Fields): Pick<EntrySource, 'value' | 'field'> {
     const [value, field] = [fields.get('value'), fields.get('field')];
-    if (value !== undefined && field !== undefined) this.report(value, `${path}.value`, 'cannot be given together with field; leave out one of them');
+    if (value !== undefined && field !== undefined)
+      this.report(value, `${path}.value`, 'cannot be given together with field; leave out one of them');
     if (value !== undefined) return { value: toByteString(this.text(value, `${path}.value`)) };
     const name = this.field(field, `${path}.field`);
     if (field === undefined) this.report(node, `${path}.field`, 'is missing; name a field of the log, or give a value');
@@ -156,9 +161,16 @@ class MappingReader {
     return '';
   }
 
-  private reportUnknown(node: ConfigNode, { path, name, known }: { readonly path: string; readonly name: string; readonly known: readonly string[] }): void {
+  private reportUnknown(
+    node: ConfigNode,
+    { path, name, known }: { readonly path: string; readonly name: string; readonly known: readonly string[] },
+  ): void {
     const meant = didYouMean(name, known);
-    this.report(node, path, `${show(name)} is not a field of this format; ${meant === undefined ? `use ${known.join(', ')}` : `did you mean ${meant}?`}`);
+    this.report(
+      node,
+      path,
+      `${show(name)} is not a field of this format; ${meant === undefined ? `use ${known.join(', ')}` : `did you mean ${meant}?`}`,
+    );
   }
 
   private report({ offset }: ConfigNode, path: string, message: string): void {

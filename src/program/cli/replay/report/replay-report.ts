@@ -56,7 +56,12 @@ export interface ReplayReport {
   readonly lines_without_descriptors: number;
   readonly from?: string;
   readonly to?: string;
-  readonly configurations: readonly { readonly name: string; readonly admitted: number; readonly denied: number; readonly evictions: number }[];
+  readonly configurations: readonly {
+    readonly name: string;
+    readonly admitted: number;
+    readonly denied: number;
+    readonly evictions: number;
+  }[];
   readonly newly_denied: ChangedReport;
   readonly newly_admitted: ChangedReport;
   /** Without a candidate: what the configuration denied. */
@@ -89,7 +94,12 @@ export function makeReport(outcome: ReplayOutcome, { top, suggest }: ReportOptio
     wrong_lines: outcome.wrongLines,
     lines_without_descriptors: outcome.withoutDescriptors,
     ...(figures.requests > 0 && { from: timeText(figures.fromUs), to: timeText(figures.toUs) }),
-    configurations: figures.configurations.map(({ name, admitted, denied }, i) => ({ name, admitted, denied, evictions: evictions[i] ?? 0 })),
+    configurations: figures.configurations.map(({ name, admitted, denied }, i) => ({
+      name,
+      admitted,
+      denied,
+      evictions: evictions[i] ?? 0,
+    })),
     newly_denied: changed(figures.newlyDenied, top),
     newly_admitted: changed(figures.newlyAdmitted, top),
     ...(after === undefined && { denied: changed(figures.denied, top) }),

@@ -29,7 +29,9 @@ export function formatHtml(report: ReplayReport): string {
   }
   const body = [
     '<h1>weir replay</h1>',
-    `<ul>${summaryOf(report).map((line) => `<li>${escaped(line)}</li>`).join('')}</ul>`,
+    `<ul>${summaryOf(report)
+      .map((line) => `<li>${escaped(line)}</li>`)
+      .join('')}</ul>`,
     ...series.map((each) => drawing(each, { steps: time.steps, stepS: time.step_s })),
     '<h2>Rules</h2>',
     table(rulesTable(report)),

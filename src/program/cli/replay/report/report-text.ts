@@ -43,7 +43,10 @@ export function summaryOf(report: ReplayReport): string[] {
   const lines = [requests === 0 ? 'No requests.' : `${countText(requests)} from ${from} to ${to}`];
   for (const { name, denied, evictions } of configurations) {
     lines.push(`${name}: ${wholeText(denied)} denied (${shareText(denied, requests)})`);
-    if (evictions > 0) lines.push(`${name}: ${wholeText(evictions)} buckets were evicted for lack of room, so more was admitted than with all; use a larger --buckets-max`);
+    if (evictions > 0)
+      lines.push(
+        `${name}: ${wholeText(evictions)} buckets were evicted for lack of room, so more was admitted than with all; use a larger --buckets-max`,
+      );
   }
   if (report.ended_early !== undefined) lines.push(`Not complete: ${report.ended_early}.`);
   if (report.lines_wrong > 0) lines.push(`${wholeText(report.lines_wrong)} wrong lines were left out`);
@@ -94,12 +97,21 @@ export function keysTable(keys: readonly ChangedKey[]): Table {
 function textTable({ head, rows }: Table): string[] {
   const cells = [head, ...rows].map((row) => row.map(plain));
   const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  return cells.map((row) => row.map((cell, column) => (isNumber(cell) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd());
+  return cells.map((row) =>
+    row
+      .map((cell, column) => (isNumber(cell) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 function markdownTable({ head, rows }: Table): string[] {
   const line = (row: readonly string[]) => `| ${row.map(markdownText).join(' | ')} |`;
-  return [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map((row) => line(row.concat(new Array<string>(head.length - row.length).fill(''))))];
+  return [
+    line(head),
+    `|${head.map(() => '---|').join('')}`,
+    ...rows.map((row) => line(row.concat(new Array<string>(head.length - row.length).fill('')))),
+  ];
 }
 
 function isNumber(cell: string): boolean {
@@ -113,7 +125,9 @@ function plain(text: string): string {
 
 /** Nothing of a log is a mark of Markdown or of HTML. */
 function markdownText(text: string): string {
-  return plain(text).replace(/[\\`*_{}[\]<>|#~&]/g, (mark) => (mark === '_' ? mark : mark === '|' ? '\\|' : mark === '<' ? '&lt;' : mark === '&' ? '&amp;' : `\\${mark}`));
+  return plain(text).replace(/[\\`*_{}[\]<>|#~&]/g, (mark) =>
+    mark === '_' ? mark : mark === '|' ? '\\|' : mark === '<' ? '&lt;' : mark === '&' ? '&amp;' : `\\${mark}`,
+  );
 }
 
 function countText(requests: number): string {
