@@ -28,6 +28,6 @@ test('the example prints what the page shows', async () => {
 
 test('the mapping of the page has no mistake', () => {
   const list = new ProblemList();
-  expect(readMapping({ name: 'map.yaml', text: blockOf('yaml') }, list)).toMatchObject({ format: 'csv', hits: 'bytes' });
+  expect(readMapping({ name: 'map.yaml', text: blockOf('yml') }, list)).toMatchObject({ format: 'csv', hits: 'bytes' });
   expect(list.found().kept).toEqual([]);
 });

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ProblemList } from '../../../src/configuration/problems/problem-list';
-import type { LogFormat } from '../../../src/program/cli/replay/mapping/log-mapping';
+import type { LogFormat } from '../../../src/program/cli/replay/formats/log-formats';
 import { readMapping } from '../../../src/program/cli/replay/mapping/read-mapping';
 import { makeReport, type ReplayReport } from '../../../src/program/cli/replay/report/replay-report';
-import { loadConfiguration, runReplay, type LoadedConfiguration } from '../../../src/program/cli/replay/run-replay';
+import { loadConfiguration, runReplay, type LoadedConfiguration } from '../../../src/program/cli/replay/run/run-replay';
 
 const FOLDER = mkdtempSync(path.join(tmpdir(), 'weir-replay-'));
 

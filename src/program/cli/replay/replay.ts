@@ -9,7 +9,8 @@ import { readArgs } from '../read-args';
 import { stopSignals } from '../stop-signals';
 import { readDurationUs } from '../test/virtual-time';
 import { readChoice, readWhole, UsageError } from '../usage-error';
-import { LOG_FORMATS, type LogMapping } from './mapping/log-mapping';
+import { LOG_FORMATS } from './formats/log-formats';
+import type { LogMapping } from './mapping/log-mapping';
 import { fieldsOfLog } from './logs/log-file';
 import { STANDARD_INPUT } from './logs/log-bytes';
 import { readEnvoyMapping } from './mapping/envoy-mapping';
@@ -17,7 +18,7 @@ import { readMapping } from './mapping/read-mapping';
 import { Progress } from './progress';
 import { REPLAY_FORMATS } from './report/replay-formats';
 import { makeReport } from './report/replay-report';
-import { loadConfiguration, runReplay } from './run-replay';
+import { loadConfiguration, runReplay } from './run/run-replay';
 
 export const REPLAY_USAGE = `weir replay LOG … --config FILE [--candidate FILE] [--map FILE | --envoy FILE]
             [--format text|json|markdown|html]

@@ -1,6 +1,6 @@
 /**
  * Decides requests whose descriptors are known by numbers, under one configuration in virtual time. It is `VirtualEngine` for many requests on
- * few forms of descriptors: it matches each key once, and keeps the states in arrays of numbers. What decides is the same code.
+ * few forms of descriptors: it matches each key once, and keeps the states in arrays of numbers. The code that decides is the same.
  */
 
 import type { ByteString, Entry, RateLimitRequest } from '../../../domain/descriptor/descriptor';

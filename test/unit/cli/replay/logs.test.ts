@@ -6,7 +6,7 @@ import { readTimeUs } from '../../../../src/program/cli/replay/formats/log-time'
 import { readMapping } from '../../../../src/program/cli/replay/mapping/read-mapping';
 import { readEnvoyMapping } from '../../../../src/program/cli/replay/mapping/envoy-mapping';
 import { makeReport } from '../../../../src/program/cli/replay/report/replay-report';
-import { runReplay, type LoadedConfiguration } from '../../../../src/program/cli/replay/run-replay';
+import { runReplay, type LoadedConfiguration } from '../../../../src/program/cli/replay/run/run-replay';
 import { ENVOY_FIELDS } from '../../../../src/program/cli/replay/formats/access-log';
 import { configurationOf, fileOf, replayOf, type ReplayOfOptions } from '../../../support/replay/replay-of';
 import { randomFrom, seededInFull } from '../../../support/random/random';

@@ -4,7 +4,7 @@ import { ALGORITHMS } from '../../../../src/domain/algorithm/algorithms';
 import type { RateLimitRequest } from '../../../../src/domain/descriptor/descriptor';
 import { VirtualService } from '../../../../src/program/offline/virtual-service';
 import type { ReplayReport } from '../../../../src/program/cli/replay/report/replay-report';
-import type { LoadedConfiguration } from '../../../../src/program/cli/replay/run-replay';
+import type { LoadedConfiguration } from '../../../../src/program/cli/replay/run/run-replay';
 import { randomFrom, seededInFull, type Random } from '../../../support/random/random';
 import { configurationOf, replayOf } from '../../../support/replay/replay-of';
 

@@ -2,7 +2,7 @@
 
 import { KeyTable } from '../../../offline/keyed/key-table';
 import { NO_KEY } from '../../../offline/keyed/keyed-engine';
-import { NO_TEXTS, type LogEvent } from '../logs/log-event';
+import { NO_TEXTS, type LogEvent } from '../event/log-event';
 
 /** The data about keys that one engine has. */
 export interface KeyData {
@@ -14,7 +14,7 @@ export interface KeyData {
 /** After keys were forgotten, at most this part of the room is in use. */
 const KEPT_MAX = 0.75;
 
-/** A request whose keys have numbers. Such objects are used again, since most wait for earlier lines so long that the garbage collector would copy each of them. */
+/** A request whose keys have numbers. Such objects are used again, because the garbage collector would copy each new one while it waits for earlier lines. */
 export interface KeyedEvent extends LogEvent {
   /** By form: the key, or NO_KEY. */
   readonly keys: Int32Array;

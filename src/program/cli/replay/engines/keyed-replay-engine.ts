@@ -5,12 +5,12 @@ import type { ByteString } from '../../../../domain/descriptor/descriptor';
 import { ruleNameOf, windowOf, type LimitFigures, type RuleFigures, type RuleRow } from '../figures/rule-figures';
 import type { ChangedKeyInput } from '../figures/changed-keys';
 import { PeakColumn } from '../figures/peak-column';
-import type { LogEvent } from '../logs/log-event';
+import type { LogEvent } from '../event/log-event';
 import { bindingOf } from './binding';
 import type { KeyData, KeyedEvent, KeySpace } from './key-space';
 import type { ReplayEngine } from './replay-engine';
 
-/** What is counted for each take of a combination. */
+/** The figures that each take of a combination counts in. */
 interface CountedTake {
   readonly row: RuleRow;
   /** The first take of its descriptor. */

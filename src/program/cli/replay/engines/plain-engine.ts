@@ -5,7 +5,7 @@ import { VirtualEngine, type VirtualEngineOptions, type VirtualVerdict } from '.
 import type { ChangedKeyInput } from '../figures/changed-keys';
 import { KeyPeaks } from '../figures/key-peaks';
 import { ruleNameOf, type RuleFigures } from '../figures/rule-figures';
-import type { LogEvent } from '../logs/log-event';
+import type { LogEvent } from '../event/log-event';
 import { bindingOf } from './binding';
 import type { ReplayEngine } from './replay-engine';
 

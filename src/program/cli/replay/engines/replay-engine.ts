@@ -2,7 +2,7 @@
 
 import type { ChangedKeyInput } from '../figures/changed-keys';
 import type { RuleFigures } from '../figures/rule-figures';
-import type { LogEvent } from '../logs/log-event';
+import type { LogEvent } from '../event/log-event';
 
 export interface ReplayEngine {
   readonly rules: RuleFigures;

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { toText } from '../../../../domain/descriptor/byte-string';
 import type { ByteString, Entry } from '../../../../domain/descriptor/descriptor';
+import { joinedPart, partsOf } from '../event/joined-text';
 import { hashOfKey, SpaceSaving } from '../../../../state/top/space-saving';
 
 /** Keys that are counted exactly if there are no more. */
@@ -37,8 +38,8 @@ export class ChangedKeys {
 
   count({ domain, rule, entries }: ChangedKeyInput): void {
     this.requests += 1;
-    let key = part(toText(domain)) + part(rule);
-    for (const entry of entries) key += part(entry.key) + part(shortened(entry.value));
+    let key = joinedPart(toText(domain)) + joinedPart(rule);
+    for (const entry of entries) key += joinedPart(entry.key) + joinedPart(shortened(entry.value));
     const { counts, sketch } = this;
     if (sketch !== undefined) {
       addTo(sketch, key, 1);
@@ -81,23 +82,6 @@ export class ChangedKeys {
 function addTo(sketch: SpaceSaving, key: string, requests: number): void {
   const hashed = { key, hash: hashOfKey(key) };
   if (sketch.count(hashed, -1, requests) < 0 && sketch.filter(hashed, requests)) sketch.enter(hashed, requests);
-}
-
-/** With its length, because a text may contain any character. */
-function part(text: string): string {
-  return `${text.length}:${text}`;
-}
-
-/** The texts that were joined, each after its length. */
-export function partsOf(key: string): string[] {
-  const parts: string[] = [];
-  for (let at = 0; at < key.length;) {
-    const colon = key.indexOf(':', at);
-    const end = colon + 1 + Number(key.slice(at, colon));
-    parts.push(key.slice(colon + 1, end));
-    at = end;
-  }
-  return parts;
 }
 
 function shortened(value: ByteString): ByteString {

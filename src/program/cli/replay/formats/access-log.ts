@@ -130,7 +130,7 @@ const CONTROLS: ReadonlyMap<string, string> = new Map([
   ['t', '\t'],
 ]);
 
-/** `GET /path HTTP/1.1`; a request that was no HTTP has no parts. */
+/** `GET /path HTTP/1.1`; a request that is not HTTP has no parts. */
 function partOfRequest(request: string, part: string): string | undefined {
   const first = request.indexOf(' ');
   const last = request.lastIndexOf(' ');

@@ -3,8 +3,8 @@
 import type { ByteString, Descriptor, Entry, LimitOverride } from '../../../../domain/descriptor/descriptor';
 import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
 import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
-import { asWrong, NO_TEXTS, type LineResult } from '../logs/log-event';
-import { requestWith } from '../mapping/log-mapping';
+import { asWrong, NO_TEXTS, type LineResult } from '../event/log-event';
+import { requestWith } from '../event/request-of';
 import { isObject, parseLine, type Json, type JsonMap } from './json';
 import { readTimeUs } from './log-time';
 

@@ -1,7 +1,7 @@
 /** Finds the format of a log from its first line. */
 
 import type { ByteString } from '../../../../domain/descriptor/descriptor';
-import type { LogFormat } from '../mapping/log-mapping';
+import type { LogFormat } from './log-formats';
 import { AccessLogReader } from './access-log';
 import { separatorOf } from './csv';
 import { isObject, parseLine } from './json';

@@ -8,10 +8,11 @@ import { readDecision } from '../formats/decisions';
 import type { FieldReader, FieldValues } from '../formats/field-reader';
 import { findFormat } from '../formats/find-format';
 import { isObject, JsonReader, parseLine } from '../formats/json';
-import { RequestMaker, type LogFormat, type LogMapping } from '../mapping/log-mapping';
+import type { LogFormat } from '../formats/log-formats';
+import { RequestMaker, type LogMapping } from '../mapping/log-mapping';
 import { UsageError } from '../../usage-error';
 import { openLogBytes, STANDARD_INPUT } from './log-bytes';
-import { isWrong, type LineResult, type LogEvent } from './log-event';
+import { isWrong, type LineResult, type LogEvent } from '../event/log-event';
 import { LINE_BYTES_MAX, LogLines } from './log-lines';
 
 const OPEN_BRACE = 123;
@@ -112,7 +113,7 @@ export class LogFile {
     }
   }
 
-  /** Reads more bytes; false: the log has ended. What cannot be decompressed is a wrong line, and ends the log. */
+  /** Reads more bytes; false: the log has ended. A part that cannot be decompressed is a wrong line, and ends the log. */
   async fill(): Promise<boolean> {
     try {
       return await this.lines.fill();

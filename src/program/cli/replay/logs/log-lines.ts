@@ -29,7 +29,7 @@ export class LogLines {
   private lineFeeds = 0;
   private isEnded = false;
   private isSkipping = false;
-  /** What was read may have a NUL or be no UTF-8, so each line must be looked at. */
+  /** The text may have a NUL or invalid UTF-8, so each line must be looked at. */
   private isSuspect = false;
 
   constructor(private readonly source: LogBytes) {}
@@ -87,7 +87,7 @@ export class LogLines {
     this.lineFeeds = 0;
   }
 
-  /** What makes the line no text. */
+  /** The reason why the line is not text; undefined: it is. */
   fault(): string | undefined {
     if (!this.isSuspect) return undefined;
     const line = this.text.slice(this.start, this.end);

@@ -1,6 +1,6 @@
 /** Reads several logs as one, in the order of the times of their lines. */
 
-import type { LogEvent } from './log-event';
+import type { LogEvent } from '../event/log-event';
 import type { LogFile } from './log-file';
 import { TimeOrder } from './time-order';
 
@@ -8,7 +8,7 @@ export interface MergedLogsOptions {
   readonly files: readonly LogFile[];
   /** Lines may be that much later than others with a later time. */
   readonly reorderUs: number;
-  /** What waits in place of a request; undefined: it is none. */
+  /** The object that waits in place of a request; undefined: the line sends no request. */
   readonly hold: (event: LogEvent) => LogEvent | undefined;
   readonly onEvent: (event: LogEvent, file: LogFile) => void;
   /** Called between reads of a log; true ends the reading. */

@@ -1,6 +1,6 @@
 /** Puts requests in the order of their times, as far as a window of time allows. */
 
-import type { LogEvent } from './log-event';
+import type { LogEvent } from '../event/log-event';
 
 /** Most requests that are held back, and most bytes of their lines. */
 const HELD_MAX = 131_072;

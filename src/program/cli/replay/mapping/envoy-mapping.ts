@@ -16,7 +16,7 @@ interface JsonMap {
 
 export interface EnvoyMapping {
   readonly mapping: LogMapping;
-  /** What the log lacks or a replay cannot tell, so that the descriptor is left out: one sentence each. */
+  /** Facts that the log lacks or a replay cannot tell, so that their descriptors are left out. */
   readonly missing: readonly string[];
 }
 
@@ -31,23 +31,20 @@ export interface EnvoyMappingInput {
 export function readEnvoyMapping({ file, fields, list }: EnvoyMappingInput): EnvoyMapping | undefined {
   const { root, problems } = openDocument(file, { list });
   if (root === undefined) return undefined;
+  const refuse = (path: string, message: string): undefined => {
+    problems.report({ offset: root.offset, path, message });
+  };
   const json = jsonOf(root);
   const filter = [...mapsIn(json)].find((map) => textOf(map['@type']).endsWith(RATE_LIMIT_FILTER));
   const hosts = [...mapsIn(json)].flatMap((map) => listOf(map.virtual_hosts)).filter(isMap);
   if (filter === undefined || hosts.length === 0) {
-    problems.report({
-      offset: root.offset,
-      path: '',
-      message: 'has no rate limit filter of HTTP (envoy.filters.http.ratelimit), or no virtual hosts',
-    });
-    return undefined;
+    return refuse('', 'has no rate limit filter of HTTP (envoy.filters.http.ratelimit), or no virtual hosts');
   }
   try {
     return new ActionReader(fields, Number(textOf(filter.stage ?? '0'))).read(textOf(filter.domain), hosts);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    problems.report({ offset: root.offset, path: 'safe_regex', message: `is not a regular expression of JavaScript: ${error.message}` });
-    return undefined;
+    return refuse('safe_regex', `is not a regular expression of JavaScript: ${error.message}`);
   }
 }
 

@@ -1,17 +1,16 @@
 /** How lines of a log become requests: which fields name the time, the domain and the entries. */
 
 import { copyOf } from '../../../../domain/descriptor/byte-string';
-import type { ByteString, Descriptor, Entry, RateLimitRequest } from '../../../../domain/descriptor/descriptor';
+import type { ByteString, Descriptor, Entry } from '../../../../domain/descriptor/descriptor';
 import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
 import type { DescriptorForm } from '../../../offline/keyed/keyed-engine';
-import { partsOf } from '../figures/changed-keys';
+import { partsOf } from '../event/joined-text';
+import { requestWith } from '../event/request-of';
+import { shown } from '../event/shown-value';
+import type { LogFormat } from '../formats/log-formats';
 import type { FieldValues } from '../formats/field-reader';
 import { readTimeUs } from '../formats/log-time';
-import { asWrong, NO_TEXTS, type LineResult } from '../logs/log-event';
-
-export const LOG_FORMATS = ['csv', 'json', 'envoy', 'combined', 'decisions'] as const;
-
-export type LogFormat = (typeof LOG_FORMATS)[number];
+import { asWrong, NO_TEXTS, type LineResult } from '../event/log-event';
 
 /** An entry of a descriptor. */
 export interface EntrySource {
@@ -275,20 +274,7 @@ function hitsOf(text: string | undefined): number {
   return /^\d{1,15}$/.test(text) ? Math.min(Number(text), HITS_MAX) : NaN;
 }
 
-/** Hits of 0 are those of each descriptor: 0 hits of a request are one. */
-export function requestWith({ domain, descriptors, hits }: Pick<RateLimitRequest, 'domain' | 'descriptors' | 'hits'>): RateLimitRequest {
-  if (hits !== 0) return { domain, descriptors, hits, saysHits: true };
-  return { domain, descriptors: descriptors.map((each) => ({ hits: 0, ...each })), hits: 1, saysHits: true };
-}
-
 function durationUsOf(text: string | undefined, unitUs: number): number {
   if (text === undefined) return 0;
   return /^\d{1,12}(?:\.\d{1,9})?$/.test(text) ? Math.round(Number(text) * unitUs) : NaN;
-}
-
-const SHOWN_MAX = 40;
-
-/** A value of a line in a message. */
-export function shown(value: ByteString): string {
-  return JSON.stringify(Buffer.from(value.slice(0, SHOWN_MAX), 'latin1').toString('utf8'));
 }

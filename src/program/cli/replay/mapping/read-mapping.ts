@@ -10,7 +10,8 @@ import { didYouMean } from '../../../../lib/did-you-mean';
 import { show } from '../../../../lib/quote';
 import { US_PER_MS, US_PER_S } from '../../../../lib/time-units';
 import { COMBINED_FIELDS } from '../formats/access-log';
-import { LOG_FORMATS, type DurationSource, type EntrySource, type LogFormat, type LogMapping } from './log-mapping';
+import { LOG_FORMATS, type LogFormat } from '../formats/log-formats';
+import type { DurationSource, EntrySource, LogMapping } from './log-mapping';
 
 const MAPPING_FIELDS = ['format', 'time', 'duration', 'domain', 'descriptors', 'hits'];
 const ENTRY_FIELDS = ['key', 'value', 'field', 'match'];
@@ -143,7 +144,7 @@ class MappingReader {
       if (known.includes(name)) continue;
       const meant = didYouMean(name, known);
       const advice = meant === undefined ? `use ${known.join(', ')}` : `did you mean ${meant}?`;
-      this.problems.report({ offset: keyOffset, path: path === '' ? name : `${path}.${name}`, message: `is not a field here; ${advice}` });
+      this.report({ offset: keyOffset }, path === '' ? name : `${path}.${name}`, `is not a field here; ${advice}`);
     }
     return new Map([...node.fields].filter(([, { value }]) => !isNull(value)).map(([name, { value }]) => [name, value]));
   }
@@ -173,7 +174,7 @@ class MappingReader {
     );
   }
 
-  private report({ offset }: ConfigNode, path: string, message: string): void {
+  private report({ offset }: Pick<ConfigNode, 'offset'>, path: string, message: string): void {
     this.problems.report({ offset, path, message });
   }
 }

@@ -1,11 +1,11 @@
-/** The report of a replay: the figures in their JSON form, of which all other forms are made. */
+/** The report of a replay: the figures in their JSON form. All other forms are made of it. */
 
 import type { ReplayEngine } from '../engines/replay-engine';
 import type { ChangedKey, ChangedKeys } from '../figures/changed-keys';
 import type { RuleRow } from '../figures/rule-figures';
 import type { Limit } from '../../../../domain/rule/limit';
 import type { WrongInFile } from '../logs/log-file';
-import type { EarlyEnd, ReplayOutcome } from '../run-replay';
+import type { EarlyEnd, ReplayOutcome } from '../run/run-replay';
 import { isRateLimit } from '../../../../domain/rule/limit';
 
 /** The most hits in one window: of half the keys no more, of 99 % no more, of any key. */

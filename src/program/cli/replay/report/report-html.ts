@@ -10,7 +10,7 @@ const STYLE = `body{font:14px/1.5 system-ui,sans-serif;max-width:60rem;margin:2r
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .5rem;border-bottom:1px solid #d0d7de}td.n,th.n{text-align:right}
 svg{width:100%;height:auto}.q{fill:#afb8c1}.d{fill:#cf222e}.a{fill:#1a7f37}text{font-size:11px;fill:#57606a}`;
 
-/** What a drawing shows of each step. */
+/** The number of each step that a drawing shows. */
 interface Series {
   readonly title: string;
   readonly kind: 'q' | 'd' | 'a';

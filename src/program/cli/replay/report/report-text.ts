@@ -29,7 +29,7 @@ export function formatMarkdown(report: ReplayReport): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What changes for requests; without a candidate, what is denied. */
+/** The requests that the candidate decides otherwise; without a candidate, those that are denied. */
 export function changesOf(report: ReplayReport): { readonly title: string; readonly changed: ChangedReport }[] {
   if (report.denied !== undefined) return [{ title: 'Denied requests by key', changed: report.denied }];
   return [

@@ -1,4 +1,4 @@
-/** What a line of a log says: a request at a time, or why it is wrong. */
+/** The content of a line of a log: a request at a time, or why the line is wrong. */
 
 import type { RateLimitRequest } from '../../../../domain/descriptor/descriptor';
 
@@ -19,7 +19,7 @@ export interface LogEvent {
 export const NO_TEXTS: readonly (string | undefined)[] = [];
 
 export interface WrongLine {
-  /** What is wrong, after the name of the line. */
+  /** The fault, as it follows the name of the line. */
   readonly wrong: string;
 }
 

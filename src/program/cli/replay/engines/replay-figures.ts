@@ -1,8 +1,8 @@
 /** Counts what one or two configurations decide on the same requests. */
 
-import type { ReplayEngine } from '../engines/replay-engine';
-import { ChangedKeys } from './changed-keys';
-import { TimeSeries } from './time-series';
+import type { ReplayEngine } from './replay-engine';
+import { ChangedKeys } from '../figures/changed-keys';
+import { TimeSeries } from '../figures/time-series';
 
 export interface ConfigurationFigures {
   readonly name: string;

@@ -1,21 +1,22 @@
 /** Replays logs under a configuration and a candidate, in virtual time. */
 
-import { examineConfig } from '../../../configuration/compile/compile';
-import type { Environment } from '../../../configuration/settings/table/settings';
-import type { RuleSet } from '../../../domain/rule/rule-set';
-import { BadRequestError } from '../../../lib/errors';
-import { canBeKeyed, type DescriptorForm } from '../../offline/keyed/keyed-engine';
-import { readConfiguration } from '../configuration';
-import { KeySpace } from './engines/key-space';
-import { KeyedReplayEngine } from './engines/keyed-replay-engine';
-import { PlainEngine } from './engines/plain-engine';
-import type { ReplayEngine } from './engines/replay-engine';
-import { ReplayFigures } from './figures/replay-figures';
-import { RuleFigures, windowsByRule } from './figures/rule-figures';
-import { LogFile, type WrongInFile } from './logs/log-file';
-import type { LogEvent } from './logs/log-event';
-import { readMerged } from './logs/merged-logs';
-import { formsOf, type LogFormat, type LogMapping } from './mapping/log-mapping';
+import { examineConfig } from '../../../../configuration/compile/compile';
+import type { Environment } from '../../../../configuration/settings/table/settings';
+import type { RuleSet } from '../../../../domain/rule/rule-set';
+import { BadRequestError } from '../../../../lib/errors';
+import { canBeKeyed, type DescriptorForm } from '../../../offline/keyed/keyed-engine';
+import { readConfiguration } from '../../configuration';
+import { KeySpace } from '../engines/key-space';
+import { KeyedReplayEngine } from '../engines/keyed-replay-engine';
+import { PlainEngine } from '../engines/plain-engine';
+import type { ReplayEngine } from '../engines/replay-engine';
+import { ReplayFigures } from '../engines/replay-figures';
+import { RuleFigures, windowsByRule } from '../figures/rule-figures';
+import { LogFile, type WrongInFile } from '../logs/log-file';
+import type { LogEvent } from '../event/log-event';
+import { readMerged } from '../logs/merged-logs';
+import type { LogFormat } from '../formats/log-formats';
+import { formsOf, type LogMapping } from '../mapping/log-mapping';
 
 /** Wrong lines that the report shows. */
 const WRONG_SHOWN = 5;
@@ -137,7 +138,7 @@ class Replay {
     throw new TooManyWrongError();
   };
 
-  /** What waits for its turn in place of a request; undefined: the request is none. */
+  /** The object that waits for its turn in place of a request; undefined: the line sends no request. */
   readonly hold = (event: LogEvent): LogEvent | undefined => {
     const { request, texts } = event;
     if (request === undefined ? hasText(texts) : request.descriptors.length > 0) return this.space?.hold(event) ?? event;
