@@ -5,6 +5,7 @@ import path from 'node:path';
 import { ADMIN_ROUTES } from '../../../src/administration/admin/routes/routes';
 import { renderJsonSchema } from '../../../src/configuration/compile/schema/json-schema';
 import { PACKAGE_ROOT } from '../../../src/lib/package-root';
+import { renderTestSchema } from '../../../src/program/cli/test/test-schema';
 import { VERSION } from '../../../src/program/app/context/version';
 import { renderAdminDoc } from './admin-doc';
 import { renderOperations } from './client-operations';
@@ -22,6 +23,7 @@ export function generatedFiles(): Readonly<Record<string, string>> {
     'docs/metrics.md': renderMetricsDoc(),
     'docs/configuration.md': renderConfigurationDoc(),
     'docs/weir.schema.json': renderJsonSchema(),
+    'docs/weir-test.schema.json': renderTestSchema(),
     'docs/openapi.json': renderHttpOpenApi(VERSION),
     'src/administration/admin-client/operations.ts': renderOperations(ADMIN_ROUTES),
   };

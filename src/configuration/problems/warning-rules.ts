@@ -12,6 +12,7 @@ export const WARNING_RULES = {
   'cost-never-fits': 'a limit that holds fewer hits at once than a request costs (1, or `--cost`), except `requests_per_unit: 0`',
   'long-window-alone': 'a limit of a day or longer that lets 100 hits or more pass at once, without one of a shorter window beside it',
   'unbounded-metric': '`detailed_metric` or `value_to_metric` where callers choose the value: one metric series for each value',
+  'untested-rule': 'only with `--tests`: a rule that no test beside the configuration reaches',
 } as const;
 
 export type WarningRule = keyof typeof WARNING_RULES;

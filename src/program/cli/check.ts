@@ -3,6 +3,13 @@
 import { LISTED_PROBLEMS_MAX, type ConfigProblem } from '../../configuration/problems/config-error';
 import type { UnwrappedFile } from '../../configuration/source/files/config-map';
 import { examineConfig } from '../../configuration/compile/compile';
+import type { DeclaredLevel } from '../../configuration/compile/lint/declared-level';
+import type { ProblemList } from '../../configuration/problems/problem-list';
+import { toText } from '../../domain/descriptor/byte-string';
+import type { Rule } from '../../domain/rule/rule';
+import type { RuleSet } from '../../domain/rule/rule-set';
+import { rulesOf } from '../../domain/rule/tree';
+import { show } from '../../lib/quote';
 import { describeRules } from '../../configuration/source/describe-rules';
 import { WARNING_RULES, type WarningRule } from '../../configuration/problems/warning-rules';
 import { problemsOfStart } from '../app/start/read-start';
@@ -12,23 +19,26 @@ import { HITS_MAX } from '../../domain/descriptor/descriptor';
 import { FINDINGS_FORMATS, isOk, type Findings } from './check-report';
 import { readConfiguration, type Configuration, type ReadConfigurationInput } from './configuration';
 import { readArgs } from './read-args';
+import { runTestsBeside } from './test/coverage';
 import { readChoice, readWhole, UsageError } from './usage-error';
 
-export const CHECK_USAGE = `weir check [FILE|DIR] [--strict] [--settings] [--format text|json|github] [--cost N] [--ignore RULE] [--merge-domains]
+export const CHECK_USAGE = `weir check [FILE|DIR] [--strict] [--settings] [--tests] [--format text|json|github] [--cost N] [--ignore RULE] [--merge-domains]
 
   FILE|DIR         a YAML file, or a directory of them (default: what weir serve would load here)
   --strict         fail on warnings, too
   --settings       also check the settings and the files that they name, as weir settings does
+  --tests          also run the tests beside the configuration, as weir test does; warns about rules that none reaches
   --format         text (default), json, or github: annotations of GitHub Actions
   --cost N         maximum hits of one request (default 1); warns about limits that hold fewer
   --ignore RULE    suppress the warnings of a rule; may be repeated
   --merge-domains  same as MERGE_DOMAIN_CONFIG=true: several files may configure one domain
 
-Exit codes: 0 the configuration loads, 1 it does not, or a setting is invalid, 2 invalid arguments.`;
+Exit codes: 0 the configuration loads, 1 it does not, a setting is invalid or a test fails, 2 invalid arguments.`;
 
 export const CHECK_OPTIONS = {
   strict: { type: 'boolean' },
   settings: { type: 'boolean' },
+  tests: { type: 'boolean' },
   format: { type: 'string' },
   cost: { type: 'string' },
   ignore: { type: 'string', multiple: true },
@@ -59,9 +69,10 @@ export async function check({ args, env }: { readonly args: readonly string[]; r
   const cost = readWhole('--cost', values.cost, { min: 1, max: HITS_MAX, otherwise: 1 });
   const ignored = (values.ignore ?? []).map(readRule);
   const isStrict = values.strict === true;
+  if (values.tests === true && positionals[0] === undefined) throw new UsageError('weir check: --tests needs FILE or DIR');
   const place = { path: positionals[0], env, mergesDomains: values['merge-domains'] === true };
   const problems = values.settings === true ? await problemsOfStart(env) : [];
-  const findings = await findIn({ ...place, cost, ignored }, problems);
+  const findings = await findIn({ ...place, cost, ignored, withTests: values.tests === true }, problems);
   process.stdout.write(FINDINGS_FORMATS[format](findings, { isStrict }));
   return isOk(findings, { isStrict }) ? 0 : 1;
 }
@@ -74,10 +85,12 @@ function adviseOnConfig(option: string, value = 'FILE'): string | undefined {
 interface FindInput extends ReadConfigurationInput {
   readonly cost: number;
   readonly ignored: readonly WarningRule[];
+  /** Runs the tests beside the configuration. */
+  readonly withTests: boolean;
 }
 
 /** `settings`: problems that are reported before those of the files. Where they are also in the way of the files, only they are reported. */
-async function findIn({ cost, ignored, ...input }: FindInput, settings: readonly SettingProblem[]): Promise<Findings> {
+async function findIn({ cost, ignored, withTests, ...input }: FindInput, settings: readonly SettingProblem[]): Promise<Findings> {
   const inSettings = settings.map(({ name: path, message }) => ({ file: ENVIRONMENT, line: 0, column: 0, path, message }));
   let configuration: Configuration;
   try {
@@ -87,7 +100,9 @@ async function findIn({ cost, ignored, ...input }: FindInput, settings: readonly
     return { files: 0, domains: 0, limits: 0, errors: inSettings, errorsOmitted: 0, warnings: [], warningsOmitted: 0 };
   }
   const { options, unwrapped } = configuration;
-  const { ruleSet, list } = examineConfig({ ...options, cost });
+  const levels: DeclaredLevel[] = [];
+  const { ruleSet, list } = examineConfig({ ...options, cost, ...(withTests && { onLevel: (level) => levels.push(level) }) });
+  if (withTests && list.found().kept.length === 0) await findInTests({ ruleSet, levels, list, input });
   const places = new Map(options.files.map(({ name }, index) => [name, index]));
   const inOrder = <T extends ConfigProblem>(found: readonly T[]) =>
     [...found].sort((one, other) => compare(one, other, places)).map((each) => inManifest(each, unwrapped.get(each.file)));
@@ -100,6 +115,27 @@ async function findIn({ cost, ignored, ...input }: FindInput, settings: readonly
     warnings: inOrder(list.warned().kept.filter(({ rule }) => !ignored.includes(rule))),
     warningsOmitted: list.warned().omitted,
   };
+}
+
+interface FindInTestsInput {
+  readonly ruleSet: RuleSet;
+  readonly levels: readonly DeclaredLevel[];
+  readonly list: ProblemList;
+  readonly input: ReadConfigurationInput;
+}
+
+/** Reports tests that fail, and warns of rules that none reaches. */
+async function findInTests({ ruleSet, levels, list, input: { path = '.', env } }: FindInTestsInput): Promise<void> {
+  const { reached, problems } = await runTestsBeside({ configuration: path, env });
+  for (const problem of problems) list.add(problem);
+  const names = new Map<Rule, string>();
+  for (const { name: domain, root } of ruleSet.domains.values())
+    for (const { rule } of rulesOf(root)) names.set(rule, [toText(domain), ...rule.path].join('.'));
+  for (const { spec, node } of levels.flatMap(({ declared }) => declared)) {
+    const name = node.rule && names.get(node.rule);
+    if (name === undefined || reached.has(name)) continue;
+    spec.problems.warn({ rule: 'untested-rule', offset: spec.offset, path: spec.path, message: `no test reaches the rule ${show(name)}` });
+  }
 }
 
 /** The first problem of each file, then all others: a reader of the first screen sees every faulty file. */

@@ -12,7 +12,7 @@ import { RESERVE_OPTIONS, RESERVE_USAGE } from '../../../src/program/cli/reserve
 import { REFERENCE_CLIENT_FLAGS } from '../../../src/program/cli/reference/reference-client';
 import { REFERENCE_CONFIG_CHECK_FLAGS } from '../../../src/program/cli/reference/reference-config-check';
 import { SERVE_USAGE } from '../../../src/program/cli/serve';
-import { SCHEMA_USAGE } from '../../../src/program/cli/show-schema';
+import { SCHEMA_OPTIONS, SCHEMA_USAGE } from '../../../src/program/cli/show-schema';
 import { SETTINGS_OPTIONS, SETTINGS_USAGE } from '../../../src/program/cli/show-settings';
 import { DIFF_OPTIONS, DIFF_USAGE } from '../../../src/program/cli/diff/diff';
 import { SIMULATE_OPTIONS, SIMULATE_USAGE } from '../../../src/program/cli/simulate/simulate';
@@ -56,7 +56,7 @@ const COMMANDS = [
   { command: 'simulate', options: Object.keys(SIMULATE_OPTIONS), usage: SIMULATE_USAGE },
   { command: 'replay', options: Object.keys(REPLAY_OPTIONS), usage: REPLAY_USAGE },
   { command: 'settings', options: Object.keys(SETTINGS_OPTIONS), usage: SETTINGS_USAGE },
-  { command: 'schema', options: [], usage: SCHEMA_USAGE },
+  { command: 'schema', options: Object.keys(SCHEMA_OPTIONS), usage: SCHEMA_USAGE },
   { command: 'ask', options: Object.keys(ASK_OPTIONS), usage: ASK_USAGE },
   { command: 'reserve', options: Object.keys(RESERVE_OPTIONS), usage: RESERVE_USAGE },
 ];

@@ -141,13 +141,13 @@ records: [{kind: tenant}]
   ).toEqual([
     '1: configuration is missing; name the file or the directory that is tested, relative to this file',
     '1: start must be an instant with a zone, such as 2026-11-23T23:59:50Z',
-    '8: records[0] tenant must be a text',
+    '8: records[0].tenant must be a text',
     '5: tests[0].requests[0].expekt is not a field here; did you mean expect?',
-    '5: tests[0].requests[0].at must be a duration since the start, such as 60s, or an instant, such as 2026-11-23T23:59:50Z',
     '5: tests[0].requests[0].times must be a whole number from 1 to 1000000',
+    '5: tests[0].requests[0].at must be a duration since the start, such as 60s, or an instant, such as 2026-11-23T23:59:50Z',
     '5: tests[0].requests[0].domain is missing; the first request of a test needs it',
     '5: tests[0].requests[0].descriptors is missing; the first request of a test needs it',
-    '5: tests[0].requests[0].expect "MAYBE" is not a code; use OK or OVER_LIMIT',
+    '5: tests[0].requests[0].expect "MAYBE" is not a code; use OK, OVER_LIMIT, INVALID_ARGUMENT or NOT_FOUND',
     '7: tests[0].requests[2].at is before the request above it; write the requests in the order of their times',
     '7: tests[0].requests[2].descriptors[0] must be a map of keys and values, such as {path: /payment}',
   ]);

@@ -2,14 +2,14 @@
 
 import { durationText } from './virtual-time';
 import { toByteString, toText } from '../../../domain/descriptor/byte-string';
-import { shownRemaining, toSecondsUp, type DescriptorStatus } from '../../../domain/decide/decision';
+import { shownRemaining, toSecondsUp, type CandidateVerdict, type DescriptorStatus } from '../../../domain/decide/decision';
 import { denialsOf } from '../../../domain/respond/decided/denials';
 import { retryAfterS, waitUsOf } from '../../../domain/respond/decided/wait';
 import type { Match } from '../../../domain/rule/match';
 import type { Limit } from '../../../domain/rule/limit';
 import { US_PER_S } from '../../../lib/time-units';
-import type { VirtualDecision } from '../../offline/virtual-service';
-import type { Expectation, StatusExpectation } from './test-file';
+import type { Answer } from './answer';
+import type { Expectation, StatusExpectation, StepExpectation } from './test-file';
 
 /** A field that does not agree. */
 export interface Difference {
@@ -22,21 +22,20 @@ interface Shown {
   readonly domain: string;
   readonly status: DescriptorStatus;
   readonly match: Match;
+  readonly candidate: string;
 }
 
 /** The differences of one answer; empty if it is as expected. Counts of repetitions are compared by the caller. */
-export function compare({ decision, decided }: VirtualDecision, expect: Expectation): readonly Difference[] {
-  const shown = decision.statuses.map((status, index): Shown => {
-    const match = decided.matched.matches[index];
-    if (match === undefined) throw new Error('a descriptor without a match');
-    return { domain: toText(decided.request.domain), status, match };
-  });
-  const differences = expect.code === undefined ? [] : differ('code', expect.code, decision.overallCode);
-  const binding = bindingOf(shown);
-  differences.push(...compareStatus(binding, { ...expect, code: undefined }, ''));
-  if (expect.retryAfterUs !== undefined) differences.push(...compareWait(expect.retryAfterUs, denialsOf({ ...decided, decision })));
+export function compare(answer: Answer, expect: Expectation): readonly Difference[] {
+  const { code, decided } = answer;
+  const shown = shownOf(decided);
+  const differences = expect.code === undefined ? [] : differ('code', expect.code, code);
+  differences.push(...compareStatus(bindingOf(shown), { ...expect, code: undefined, candidate: undefined }, ''));
+  if (expect.candidate !== undefined) differences.push(...differ('candidate', expect.candidate, candidateOf(decided?.decision.candidates)));
+  if (expect.retryAfterUs !== undefined)
+    differences.push(...compareWait(expect.retryAfterUs, decided === undefined ? [] : denialsOf(decided)));
   for (const [name, value] of expect.headers ?? []) {
-    const header = decision.headers?.find((each) => each.name.toLowerCase() === name);
+    const header = decided?.decision.headers?.find((each) => each.name.toLowerCase() === name);
     differences.push(...differ(`headers.${name}`, value ?? 'absent', header?.value ?? 'absent'));
   }
   if (expect.statuses !== undefined) {
@@ -44,7 +43,47 @@ export function compare({ decision, decided }: VirtualDecision, expect: Expectat
     for (const [index, status] of expect.statuses.entries())
       differences.push(...compareStatus(shown[index], status, `statuses[${index}].`));
   }
+  differences.push(...compareStep(expect, answer));
   return differences;
+}
+
+/** The answer in words, a line for each descriptor. */
+export function answerLines({ code, message, decided, ...facts }: Answer): readonly string[] {
+  const said = STEP_FACTS.flatMap((name) => (facts[name] === undefined ? [] : [`, ${name} ${String(facts[name])}`]));
+  return [
+    `answer: ${code}${message === undefined ? '' : `: ${message}`}${said.join('')}`,
+    ...shownOf(decided).map(({ domain, status, match, candidate }, index) => {
+      const { currentLimit: limit, durationUntilResetUs: resetUs } = status;
+      const left = limit === undefined ? 'no limit' : `${shownRemaining(status)} of ${limitText(limit)} left`;
+      const reset = resetUs === undefined ? '' : `, reset ${durationText(resetUs)}`;
+      const tried = candidate === 'none' ? '' : `, candidate ${candidate}`;
+      return `statuses[${index}]: ${status.code}, rule ${ruleOf(domain, match)}, ${left}${reset}${tried}`;
+    }),
+  ];
+}
+
+function shownOf(decided: Answer['decided']): readonly Shown[] {
+  if (decided === undefined) return [];
+  const { decision, matched, request } = decided;
+  return decision.statuses.map((status, index): Shown => {
+    const match = matched.matches[index];
+    if (match === undefined) throw new Error('a descriptor without a match');
+    const candidate = candidateOf(decision.candidates?.filter(({ descriptor }) => descriptor === index));
+    return { domain: toText(request.domain), status, match, candidate };
+  });
+}
+
+function candidateOf(candidates: readonly CandidateVerdict[] = []): string {
+  if (candidates.length === 0) return 'none';
+  return candidates.every(({ fits }) => fits) ? 'OK' : 'OVER_LIMIT';
+}
+
+const STEP_FACTS = ['granted', 'state', 'cut', 'late', 'unknown', 'repeated'] as const;
+
+function compareStep(expect: StepExpectation, answer: Answer): Difference[] {
+  return STEP_FACTS.flatMap((name) =>
+    expect[name] === undefined ? [] : differ(name, String(expect[name]), answer[name] === undefined ? 'none' : String(answer[name])),
+  );
 }
 
 /** The descriptor that denies and waits longest; else that with the least remaining; else the first. */
@@ -61,8 +100,8 @@ function waitUs({ status: { neverFits, durationUntilResetUs = 0 } }: Shown): num
 }
 
 function compareStatus(shown: Shown | undefined, expect: StatusExpectation, path: string): Difference[] {
-  if (shown === undefined) return [];
-  const { domain, status, match } = shown;
+  if (shown === undefined) return Object.values(expect).some((each) => each !== undefined) ? differ(path, 'a status', 'none') : [];
+  const { domain, status, match, candidate } = shown;
   const { currentLimit, durationUntilResetUs } = status;
   const differences: Difference[] = [];
   if (expect.code !== undefined) differences.push(...differ(`${path}code`, expect.code, status.code));
@@ -75,6 +114,7 @@ function compareStatus(shown: Shown | undefined, expect: StatusExpectation, path
   if (expect.rule !== undefined) differences.push(...differ(`${path}rule`, expect.rule, ruleOf(domain, match)));
   if (expect.limit !== undefined && expect.limit !== currentLimit?.name)
     differences.push(...differ(`${path}limit`, expect.limit, currentLimit === undefined ? 'none' : limitText(currentLimit)));
+  if (expect.candidate !== undefined) differences.push(...differ(`${path}candidate`, expect.candidate, candidate));
   return differences;
 }
 

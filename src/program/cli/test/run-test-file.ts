@@ -13,13 +13,16 @@ import type { RuleSet } from '../../../domain/rule/rule-set';
 import { rulesOf } from '../../../domain/rule/tree';
 import type { DescriptorLevel } from '../../../domain/rule/tree';
 import { toText } from '../../../domain/descriptor/byte-string';
-import { BadRequestError } from '../../../lib/errors';
+import type { DecidedRequest } from '../../../domain/respond/decided/decided-request';
+import { US_PER_MS, US_PER_S } from '../../../lib/time-units';
 import type { ControlRecord } from '../../../state/control/control-record';
-import { VirtualService, type VirtualDecision } from '../../offline/virtual-service';
+import { VirtualService } from '../../offline/virtual-service';
 import { readConfiguration } from '../configuration';
 import { formatExplanation } from '../explain/explanation-text';
-import { compare, type Difference } from './compare';
-import type { PlacedRecord, Test, TestFile, TestRequest } from './test-file';
+import { answerAt, type Answer } from './answer';
+import { answerLines, compare, type Difference } from './compare';
+import { Pace } from './pace';
+import type { Expectation, PlacedRecord, Test, TestFile, TestRequest } from './test-file';
 
 /** Room of one test: more buckets than its requests name. */
 const BUCKETS_MAX = 1_000_000;
@@ -41,7 +44,11 @@ export interface TestFailure {
   readonly repetition?: number;
   readonly request: string;
   readonly differences: readonly Difference[];
-  /** As `weir explain` prints it; absent: the request is invalid. */
+  /** Time of the request. */
+  readonly at: string;
+  /** What came, in words. */
+  readonly answer: readonly string[];
+  /** As `weir explain` prints it; absent: nothing was decided. */
   readonly explanation?: string;
 }
 
@@ -49,6 +56,8 @@ export interface FileResult {
   readonly tests: readonly TestResult[];
   /** Rules with limits that no request of the file matched, as `domain.path`. */
   readonly untested: readonly string[];
+  /** The rules that a request matched. */
+  readonly reached: readonly string[];
   readonly rules: number;
 }
 
@@ -59,20 +68,31 @@ interface Tested {
   readonly plans: ReadonlyMap<Plan, PlanSpec>;
   readonly records: readonly ControlRecord[];
   readonly matched: Set<string>;
+  readonly pace: Pace;
+}
+
+export interface RunOptions {
+  /** Awaited after each request. */
+  readonly pace?: Pace | undefined;
 }
 
 /**
  * @throws ConfigError if the configuration, or a record of the test file, is invalid
  */
-export async function runTestFile(file: TestFile, env: Environment): Promise<FileResult> {
-  const tested = await openTested(file, env);
+export async function runTestFile(file: TestFile, env: Environment, { pace }: RunOptions = {}): Promise<FileResult> {
+  const tested = { ...(await openTested(file, env)), pace: pace ?? new Pace() };
   const tests: TestResult[] = [];
-  for (const test of file.tests) tests.push(await runTest(test, { tested, file: file.name }));
+  for (const test of file.tests) {
+    const result = await runTest(test, { tested, file: file.name });
+    tests.push(result);
+    tested.pace.endTest({ failed: result.failure !== undefined });
+  }
   const rules = ruleNamesOf(tested.ruleSet);
-  return { tests, untested: rules.filter((rule) => !tested.matched.has(rule)), rules: rules.length };
+  const untested = rules.filter((rule) => !tested.matched.has(rule));
+  return { tests, untested, reached: [...tested.matched], rules: rules.length };
 }
 
-async function openTested(file: TestFile, env: Environment): Promise<Tested> {
+async function openTested(file: TestFile, env: Environment): Promise<Omit<Tested, 'pace'>> {
   // A mistake in a setting that decides nothing here, such as a port, is of no concern.
   const directory = path.dirname(file.name);
   const read = await Promise.all(
@@ -132,40 +152,56 @@ async function runTest(test: Test, { tested, file }: { readonly tested: Tested; 
   return { file, name: test.name, line: test.line, requests };
 }
 
-async function runRequest(
-  { line, atUs, request, times, everyUs, expect }: TestRequest,
-  { service, tested }: { readonly service: VirtualService; readonly tested: Tested },
-): Promise<TestFailure | undefined> {
-  const place = { line, request: requestText(request) };
-  const explain = () => explanationOf(request, { tested, atUs });
+interface RunRequestInput {
+  readonly service: VirtualService;
+  readonly tested: Tested;
+}
+
+async function runRequest(asked: TestRequest, { service, tested }: RunRequestInput): Promise<TestFailure | undefined> {
+  const { atUs, times, everyUs, expect = {} } = asked;
+  const fail = (differences: readonly Difference[], answer: Answer, repetition: number): TestFailure => ({
+    line: asked.line,
+    at: instantText(atUs + repetition * everyUs),
+    request: requestText(asked),
+    differences,
+    answer: answerLines(answer),
+    ...(answer.decided && { explanation: explanationOf(asked.request, { service, tested, atUs }) }),
+  });
   let admitted = 0;
+  let last: Answer | undefined;
   for (let repetition = 0; repetition < times; repetition += 1) {
-    let answer: VirtualDecision;
-    try {
-      answer = await service.ask(request, atUs + repetition * everyUs);
-    } catch (error) {
-      if (!(error instanceof BadRequestError)) throw error;
-      return { ...place, differences: [{ field: 'answer', expected: 'a decision', actual: `INVALID_ARGUMENT: ${error.message}` }] };
-    }
-    noteRules(answer, tested.matched);
-    if (answer.decision.overallCode === 'OK') admitted += 1;
-    const differences = expect === undefined ? [] : compare(answer, expect);
-    if (differences.length > 0) return { ...place, ...(times > 1 && { repetition: repetition + 1 }), differences, explanation: explain() };
+    const answer = await answerAt(service, asked, atUs + repetition * everyUs);
+    last = answer;
+    if (tested.pace.isTurnOver()) await tested.pace.endTurn();
+    if (answer.decided !== undefined) noteRules(answer.decided, tested.matched);
+    if (answer.code === 'OK') admitted += 1;
+    const differences = [...unexpectedError(answer, expect), ...compare(answer, expect)];
+    if (differences.length > 0) return { ...fail(differences, answer, repetition), ...(times > 1 && { repetition: repetition + 1 }) };
   }
-  const counts = [
-    { field: 'admitted', expected: expect?.admitted, actual: admitted },
-    { field: 'denied', expected: expect?.denied, actual: times - admitted },
+  const differences = countDifferences(expect, { admitted, times });
+  return differences.length === 0 || last === undefined ? undefined : fail(differences, last, times - 1);
+}
+
+/** An error is no answer to count on, unless the test names it. */
+function unexpectedError({ code, message = '' }: Answer, expect: Expectation): readonly Difference[] {
+  if (code === 'OK' || code === 'OVER_LIMIT' || expect.code !== undefined) return [];
+  return [{ field: 'answer', expected: 'a decision', actual: `${code}: ${message}` }];
+}
+
+function countDifferences(expect: Expectation, { admitted, times }: { readonly admitted: number; readonly times: number }): Difference[] {
+  return [
+    { field: 'admitted', expected: expect.admitted, actual: admitted },
+    { field: 'denied', expected: expect.denied, actual: times - admitted },
   ].flatMap(({ field, expected, actual }) =>
     expected === undefined || expected === actual ? [] : [{ field, expected: String(expected), actual: String(actual) }],
   );
-  return counts.length === 0 ? undefined : { ...place, differences: counts, explanation: explain() };
 }
 
-function noteRules({ decided: { request, matched } }: VirtualDecision, rules: Set<string>): void {
+function noteRules({ request, matched }: DecidedRequest, rules: Set<string>): void {
   for (const { rule } of matched.matches) if (rule !== undefined) rules.add([toText(request.domain), ...rule.path].join('.'));
 }
 
-function explanationOf(request: TestRequest['request'], { tested, atUs }: { readonly tested: Tested; readonly atUs: number }): string {
+function explanationOf(request: TestRequest['request'], { service, tested, atUs }: RunRequestInput & { readonly atUs: number }): string {
   const { settings, ruleSet, levels, plans } = tested;
   return formatExplanation(
     explainRequest({
@@ -176,13 +212,27 @@ function explanationOf(request: TestRequest['request'], { tested, atUs }: { read
       modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
       keyPrefix: settings.cacheKeyPrefix,
       nowUs: () => atUs,
+      control: service.control,
     }),
   );
 }
 
-function requestText({ domain, descriptors, hits }: TestRequest['request']): string {
-  const each = descriptors.map(({ entries }) => `(${entries.map(({ key, value }) => `${toText(key)}=${toText(value)}`).join(', ')})`);
-  return `${toText(domain)} ${each.join(' ')}${hits === 1 ? '' : `, ${hits} hits`}`;
+function requestText({ step, request: { domain, descriptors, hits: ofAll } }: TestRequest): string {
+  const each = descriptors.map(({ entries, hits }) => {
+    const pairs = entries.map(({ key, value }) => `${toText(key)}=${toText(value)}`);
+    return `(${pairs.join(', ')}${hits === undefined ? '' : `; ${hits} hits`})`;
+  });
+  const made = step === undefined ? '' : `${step.kind} ${step.id}: `;
+  const hits = step === undefined ? ofAll : 'hits' in step ? step.hits : 1;
+  return `${made}${toText(domain)} ${each.join(' ')}${hits === 1 ? '' : `, ${hits} hits`}`;
+}
+
+function instantText(us: number): string {
+  const [seconds] = new Date(Math.floor(us / US_PER_MS)).toISOString().split('.');
+  const fraction = String(us % US_PER_S)
+    .padStart(6, '0')
+    .replace(/0+$/, '');
+  return `${seconds}${fraction === '' ? '' : `.${fraction}`}Z`;
 }
 
 function ruleNamesOf({ domains }: RuleSet): string[] {

@@ -1,8 +1,19 @@
 /** A file of tests of a configuration, as read: requests in virtual time, each with the answer that is expected. */
 
 import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
-import type { Code } from '../../../domain/decide/decision';
 import type { ControlRecord } from '../../../state/control/control-record';
+import type { ReservationStep } from '../../offline/virtual-service';
+
+/** The codes of a descriptor. */
+export const CODES = ['OK', 'OVER_LIMIT'] as const;
+
+/** The codes of an answer. The last two are errors of gRPC. */
+export const ANSWER_CODES = [...CODES, 'INVALID_ARGUMENT', 'NOT_FOUND'] as const;
+
+export type AnswerCode = (typeof ANSWER_CODES)[number];
+
+/** The states of a reservation. */
+export const STATES = ['held', 'committed', 'released', 'lapsed'] as const;
 
 export interface TestFile {
   /** As given on the command line. */
@@ -32,15 +43,18 @@ export interface TestRequest {
   /** Time of the first repetition, in microseconds since 1970. */
   readonly atUs: number;
   readonly request: RateLimitRequest;
+  /** The step of a reservation of these descriptors. Absent: it is a request. */
+  readonly step?: ReservationStep;
   readonly times: number;
   /** Between repetitions, in microseconds. */
   readonly everyUs: number;
-  /** Holds for each repetition. Absent: any answer will do. */
+  /** Holds for each repetition. Absent: any answer but an error will do. */
   readonly expect: Expectation | undefined;
 }
 
 /** Every field that is present must agree. */
-export interface Expectation extends StatusExpectation {
+export interface Expectation extends Omit<StatusExpectation, 'code'>, StepExpectation {
+  readonly code?: AnswerCode | undefined;
   readonly retryAfterUs?: number | 'never' | undefined;
   /** Values by lower-case name; null: the header is absent. */
   readonly headers?: ReadonlyMap<string, string | null> | undefined;
@@ -53,11 +67,24 @@ export interface Expectation extends StatusExpectation {
 
 /** The answer for one descriptor. In the expectation of a request: for the descriptor whose limit binds. */
 export interface StatusExpectation {
-  readonly code?: Code | undefined;
+  readonly code?: (typeof CODES)[number] | undefined;
   readonly remaining?: number | undefined;
   readonly resetUs?: number | undefined;
   /** `domain.path`, as `/rlconfig` and metrics name it. */
   readonly rule?: string | undefined;
   /** `100/minute`, `100/5minute`, or the name of the limit. */
   readonly limit?: string | undefined;
+  /** What the candidates of its limits would have answered; for a request: those of all its limits. */
+  readonly candidate?: (typeof CODES)[number] | undefined;
+}
+
+/** The answer to a step of a reservation. */
+export interface StepExpectation {
+  readonly granted?: number | undefined;
+  readonly state?: (typeof STATES)[number] | undefined;
+  readonly cut?: number | undefined;
+  readonly late?: boolean | undefined;
+  readonly unknown?: boolean | undefined;
+  /** An earlier step had the effect already. */
+  readonly repeated?: boolean | undefined;
 }

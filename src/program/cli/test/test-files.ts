@@ -1,5 +1,6 @@
 /** Finds the files of tests that a command names. */
 
+import { isUtf8 } from 'node:buffer';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { asError } from '../../../lib/errors';
@@ -18,13 +19,31 @@ export const TEST_FILE_BYTES_MAX = 8 * 1024 * 1024;
  * @throws UsageError if one cannot be read, or a directory has none
  */
 export async function findTestFiles(places: readonly string[]): Promise<readonly ConfigFile[]> {
+  return readAll(await namesOfTestFiles(places));
+}
+
+/**
+ * The files of tests in a directory, with all below; there may be none.
+ *
+ * @throws UsageError if one cannot be read
+ */
+export async function testFilesBelow(directory: string): Promise<readonly ConfigFile[]> {
+  return readAll(await filesOf(directory));
+}
+
+/**
+ * The names of the same files.
+ *
+ * @throws UsageError
+ */
+export async function namesOfTestFiles(places: readonly string[]): Promise<readonly string[]> {
   const names: string[] = [];
   for (const place of places) {
     const found = await filesOf(place);
     if (found.length === 0) throw new UsageError(`weir test: ${place} has no file whose name ends with .test.yaml`);
     names.push(...found);
   }
-  return Promise.all([...new Set(names)].map(read));
+  return [...new Set(names)];
 }
 
 async function filesOf(place: string): Promise<readonly string[]> {
@@ -39,8 +58,21 @@ async function filesOf(place: string): Promise<readonly string[]> {
     .map((name) => path.join(place, name));
 }
 
+/** One by one, because a process has a limited number of open files. */
+async function readAll(names: readonly string[]): Promise<readonly ConfigFile[]> {
+  const files: ConfigFile[] = [];
+  for (const name of names) files.push(await read(name));
+  return files;
+}
+
 async function read(name: string): Promise<ConfigFile> {
-  const { size } = await stat(name);
-  if (size > TEST_FILE_BYTES_MAX) throw new UsageError(`weir test: ${name} has more than ${TEST_FILE_BYTES_MAX} bytes; split it`);
-  return { name, text: await readFile(name, 'utf8') };
+  const refuse = (fault: string): never => {
+    throw new UsageError(`weir test: ${name} ${fault}`);
+  };
+  const stats = await stat(name);
+  if (!stats.isFile()) refuse('is no regular file');
+  if (stats.size > TEST_FILE_BYTES_MAX) refuse(`has more than ${TEST_FILE_BYTES_MAX} bytes; split it`);
+  const bytes = await readFile(name).catch((error: unknown) => refuse(`cannot be read: ${asError(error).message}`));
+  if (!isUtf8(bytes)) refuse('is not UTF-8');
+  return { name, text: bytes.toString() };
 }

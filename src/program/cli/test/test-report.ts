@@ -53,18 +53,20 @@ function junit({ tests }: Report): string {
 
 function json({ tests, coverage }: Report): string {
   const failed = failedOf(tests).length;
-  return `${JSON.stringify({ passed: tests.length - failed, failed, tests, coverage }, null, 2)}\n`;
+  const rules = coverage.map((each) => ({ untested: each.untested, rules: each.rules }));
+  return `${JSON.stringify({ passed: tests.length - failed, failed, tests, coverage: rules }, null, 2)}\n`;
 }
 
 function failedOf(tests: readonly TestResult[]): readonly TestResult[] {
   return tests.filter(({ failure }) => failure !== undefined);
 }
 
-function failureLines(file: string, { line, request, repetition, differences, explanation }: TestFailure): string[] {
+function failureLines(file: string, { line, at, request, repetition, differences, answer, explanation }: TestFailure): string[] {
   const which = repetition === undefined ? '' : `, repetition ${repetition}`;
   return [
-    `${file}:${line}${which}: ${request}`,
+    `${file}:${line}${which}: ${request}, at ${at}`,
     ...differences.map(({ field, expected, actual }) => `  ${field}: expected ${expected}, got ${actual}`),
+    ...answer.map((each) => `  ${each}`),
     ...(explanation === undefined
       ? []
       : explanation

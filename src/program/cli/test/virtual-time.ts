@@ -12,25 +12,36 @@ const UNITS_US: ReadonlyMap<string, number> = new Map([
   ['d', 86_400 * US_PER_S],
 ]);
 
-const DURATION = /^(?:\d+(?:\.\d+)?(?:us|µs|ms|s|m|h|d))+$/;
+/** 2150-01-01T00:00:00Z: with the longest window behind it every time is an exact integer. */
+export const TIME_US_MAX = Date.UTC(2150, 0, 1) * US_PER_MS;
+
+/** The same in a JSON Schema. */
+export const DURATION_PATTERN = '^(?:0|(?:\\d{1,15}(?:\\.\\d{1,9})?(?:us|µs|ms|s|m|h|d)){1,6})$';
+export const INSTANT_PATTERN = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d{1,6})?)?(?:Z|[+-]\\d\\d:\\d\\d)$';
+
+const DURATION = new RegExp(DURATION_PATTERN);
+const INSTANT = new RegExp(INSTANT_PATTERN);
 const PART = /(\d+(?:\.\d+)?)(us|µs|ms|s|m|h|d)/g;
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** `1m30s`, `100ms` or `2d` in microseconds; undefined: the text is not a duration. */
 export function readDurationUs(text: string): number | undefined {
-  if (text === '0') return 0;
   if (!DURATION.test(text)) return undefined;
   let sumUs = 0;
   for (const [, number, unit = ''] of text.matchAll(PART)) sumUs += Number(number) * (UNITS_US.get(unit) ?? 0);
-  return Number.isSafeInteger(Math.round(sumUs)) ? Math.round(sumUs) : undefined;
+  return sumUs > TIME_US_MAX ? undefined : Math.round(sumUs);
 }
 
-/** RFC 3339 with a zone, in microseconds since 1970; undefined: the text is not an instant. */
+/** RFC 3339 with a zone, in microseconds since 1970; undefined: the text is not an instant, or one before 1970 or after 2150. */
 export function readInstantUs(text: string): number | undefined {
   if (!INSTANT.test(text)) return undefined;
-  const ms = Date.parse(text.replace(/\.\d+/, ''));
+  const [day = '', time = ''] = text.replace(/\.\d+/, '').split('T');
+  const dayMs = Date.parse(`${day}T00:00:00Z`);
+  // The parser takes February 30 for March 2.
+  if (Number.isNaN(dayMs) || !new Date(dayMs).toISOString().startsWith(day)) return undefined;
+  const ms = Date.parse(`${day}T${time}`);
   const fraction = /\.(\d{1,6})/.exec(text)?.[1] ?? '';
-  return Number.isNaN(ms) || ms < 0 ? undefined : ms * US_PER_MS + Number(fraction.padEnd(6, '0'));
+  const us = ms * US_PER_MS + Number(fraction.padEnd(6, '0'));
+  return us >= 0 && us <= TIME_US_MAX ? us : undefined;
 }
 
 /** The shortest exact text of a duration: `90s`, `1500ms`. */
