@@ -1,6 +1,9 @@
 /** The answer to a request or a step of a reservation, in virtual time. */
 
 import { BadRequestError, UnavailableError } from '../../../lib/errors';
+import type { Descriptor } from '../../../domain/descriptor/descriptor';
+import { toRequest } from '../../../server/transport/messages/request';
+import { WIRE_UNITS, type WireDescriptor } from '../../../server/transport/messages/wire';
 import type { DecidedRequest } from '../../../domain/respond/decided/decided-request';
 import type { ReservationRecord } from '../../../domain/decide/reservation';
 import { UnknownReservationError } from '../../../state/reservation/reservations';
@@ -14,6 +17,28 @@ export interface Answer extends StepExpectation {
   readonly message?: string;
   /** Absent: nothing was decided. */
   readonly decided?: DecidedRequest;
+}
+
+/** The error that every server answers, whatever its configuration; undefined: it decides the request. */
+export function refusalOf({ request: { domain, descriptors, hits }, step }: TestRequest): Answer | undefined {
+  // A step without descriptors is one of a reservation that the id alone names.
+  if (step !== undefined && descriptors.length === 0) return undefined;
+  try {
+    toRequest({ domain, hits_addend: hits, descriptors: descriptors.map(toWire) });
+    return undefined;
+  } catch (error) {
+    return { code: errorCodeOf(error), message: (error as Error).message };
+  }
+}
+
+function toWire({ entries, override, hits }: Descriptor): WireDescriptor {
+  const limit = override && {
+    requests_per_unit: override.requestsPerUnit,
+    unit: WIRE_UNITS[override.unit],
+    unit_multiplier: { value: override.unitMultiplier },
+  };
+  const own = hits !== undefined && { hits_addend: { value: String(Math.abs(hits)) }, is_negative_hits: hits < 0 };
+  return { entries, ...(limit && { limit }), ...own };
 }
 
 /** The answer at a time in microseconds since 1970. */

@@ -100,7 +100,7 @@ function waitUs({ status: { neverFits, durationUntilResetUs = 0 } }: Shown): num
 }
 
 function compareStatus(shown: Shown | undefined, expect: StatusExpectation, path: string): Difference[] {
-  if (shown === undefined) return Object.values(expect).some((each) => each !== undefined) ? differ(path, 'a status', 'none') : [];
+  if (shown === undefined) return missingStatus(expect, path);
   const { domain, status, match, candidate } = shown;
   const { currentLimit, durationUntilResetUs } = status;
   const differences: Difference[] = [];
@@ -116,6 +116,12 @@ function compareStatus(shown: Shown | undefined, expect: StatusExpectation, path
     differences.push(...differ(`${path}limit`, expect.limit, currentLimit === undefined ? 'none' : limitText(currentLimit)));
   if (expect.candidate !== undefined) differences.push(...differ(`${path}candidate`, expect.candidate, candidate));
   return differences;
+}
+
+/** Without a descriptor, no field of one can agree. */
+function missingStatus({ code, remaining, resetUs, rule, limit, candidate }: StatusExpectation, path: string): Difference[] {
+  const fields = { code, remaining, reset: resetUs === undefined ? undefined : durationText(resetUs), rule, limit, candidate };
+  return Object.entries(fields).flatMap(([field, value]) => (value === undefined ? [] : differ(`${path}${field}`, String(value), 'none')));
 }
 
 /** Answers have whole seconds, rounded up; where the expectation is finer, so is the comparison. */

@@ -3,6 +3,7 @@
 import { didYouMean } from '../../../lib/did-you-mean';
 import { isNull, type ConfigNode, type MapNode } from '../../../configuration/yaml/config-node';
 import type { FileProblems } from '../../../configuration/problems/problem-list';
+import { printable } from './printable';
 import { readDurationUs, readInstantUs } from './virtual-time';
 
 /** Texts are YAML's own: 007 and true stay as written. */
@@ -79,8 +80,9 @@ export class NodeReader {
     return this.problems.lineAt(offset);
   }
 
+  /** The path may have keys of the file. */
   report({ offset }: ConfigNode, path: string, message: string): void {
-    this.problems.report({ offset, path, message });
+    this.problems.report({ offset, path: printable(path), message });
   }
 
   private refuseUnknown({ fields }: MapNode, { path, known }: { readonly path: string; readonly known: readonly string[] }): void {
@@ -88,7 +90,8 @@ export class NodeReader {
       if (known.includes(name)) continue;
       const meant = didYouMean(name, known);
       const advice = meant === undefined ? `use ${known.join(', ')}` : `did you mean ${meant}?`;
-      this.problems.report({ offset: keyOffset, path: path === '' ? name : `${path}.${name}`, message: `is not a field here; ${advice}` });
+      const at = printable(path === '' ? name : `${path}.${name}`);
+      this.problems.report({ offset: keyOffset, path: at, message: `is not a field here; ${advice}` });
     }
   }
 }

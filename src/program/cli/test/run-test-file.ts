@@ -19,7 +19,7 @@ import type { ControlRecord } from '../../../state/control/control-record';
 import { VirtualService } from '../../offline/virtual-service';
 import { readConfiguration } from '../configuration';
 import { formatExplanation } from '../explain/explanation-text';
-import { answerAt, type Answer } from './answer';
+import { answerAt, refusalOf, type Answer } from './answer';
 import { answerLines, compare, type Difference } from './compare';
 import { Pace } from './pace';
 import type { Expectation, PlacedRecord, Test, TestFile, TestRequest } from './test-file';
@@ -169,8 +169,9 @@ async function runRequest(asked: TestRequest, { service, tested }: RunRequestInp
   });
   let admitted = 0;
   let last: Answer | undefined;
+  const refusal = refusalOf(asked);
   for (let repetition = 0; repetition < times; repetition += 1) {
-    const answer = await answerAt(service, asked, atUs + repetition * everyUs);
+    const answer = refusal ?? (await answerAt(service, asked, atUs + repetition * everyUs));
     last = answer;
     if (tested.pace.isTurnOver()) await tested.pace.endTurn();
     if (answer.decided !== undefined) noteRules(answer.decided, tested.matched);

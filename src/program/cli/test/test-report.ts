@@ -1,5 +1,6 @@
 /** Writes the results of tests as text, TAP, JUnit XML or JSON. */
 
+import { printable } from './printable';
 import type { FileResult, TestFailure, TestResult } from './run-test-file';
 
 export interface Report {
@@ -27,10 +28,10 @@ function text({ tests, coverage }: Report): string {
 
 function tap({ tests }: Report): string {
   const lines = tests.flatMap(({ file, name, failure }, index) => {
-    const title = printable(name).replace(/#/g, '\\#');
+    const title = printable(name).replace(/[\\#]/g, '\\$&');
     if (failure === undefined) return [`ok ${index + 1} - ${title}`];
     const detail = failureLines(file, failure).map((each) => `    ${printable(each)}`);
-    return [`not ok ${index + 1} - ${title}`, '  ---', '  message: |', ...detail, '  ...'];
+    return [`not ok ${index + 1} - ${title}`, '  ---', '  message: |2', ...detail, '  ...'];
   });
   return `${['TAP version 14', `1..${tests.length}`, ...lines].join('\n')}\n`;
 }
@@ -76,16 +77,13 @@ function failureLines(file: string, { line, at, request, repetition, differences
   ];
 }
 
-/** Names and values come from files that the terminal must not obey. */
-function printable(line: string): string {
-  return line.replace(/\p{Cc}/gu, '?');
-}
-
+/** Invalid characters are replaced, and those that a reader would change are written by number. */
 function xml(value: string): string {
   return value
-    .replace(/[^\t\n\r\x20-\uFFFD\u{10000}-\u{10FFFF}]/gu, '?')
+    .replace(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '?')
     .replace(/&/g, '&amp;')
     .replace(/</g, '&lt;')
     .replace(/>/g, '&gt;')
-    .replace(/"/g, '&quot;');
+    .replace(/"/g, '&quot;')
+    .replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
