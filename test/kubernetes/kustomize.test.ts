@@ -41,9 +41,12 @@ test('the manifests are up to date with the chart; if not, run node scripts/gene
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const stale = filesOf(out).filter((file) => readFileSync(join(out, file), 'utf8') !== readFileSync(join(FOLDER, file), 'utf8'));
     expect(stale).toEqual([]);
-    // Written by hand: the entry, and the overlay that users copy.
+    // Written by hand: the entry, and the overlay that users copy, with the tests of its limits.
     const byHand = filesOf(FOLDER).filter((file) => !filesOf(out).includes(file));
-    expect(byHand.sort()).toEqual(['kustomization.yaml', 'overlays/example/kustomization.yaml', 'overlays/example/limits.yaml']);
+    expect(byHand.sort()).toEqual([
+      'kustomization.yaml',
+      ...['kustomization.yaml', 'limits.test.yaml', 'limits.yaml'].map((name) => `overlays/example/${name}`),
+    ]);
   } finally {
     rmSync(out, { recursive: true });
   }

@@ -11,8 +11,8 @@ const PUBLISHED = ['kubernetes', 'istio', 'envoy-gateway/policies.yaml', 'promet
   join(DEPLOY, path),
 );
 
-/** Files for kustomize: what it builds, patches, and the limits of the example. */
-const NOT_MANIFESTS = ['kustomization.yaml', 'patch.yaml', 'limits.yaml'];
+/** Files for kustomize: what it builds, patches, and the limits of the example; and tests of limits. */
+const NOT_MANIFESTS = ['kustomization.yaml', 'patch.yaml', 'limits.yaml', '.test.yaml'];
 
 function manifestFiles(path: string): string[] {
   if (path.endsWith('.yaml')) return [path];

@@ -1,6 +1,6 @@
 /** `weir test` passes answers that agree with a test file, fails all others with their line, and refuses a wrong file. */
 
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ProblemList } from '../../../src/configuration/problems/problem-list';
@@ -166,16 +166,6 @@ test('durations and instants are exact to the microsecond', () => {
     undefined,
   ]);
   expect([durationText(90e6), durationText(1500), durationText(1e5)]).toEqual(['90s', '1500us', '100ms']);
-});
-
-test('the tests of the example pass, and reach each of its rules', async () => {
-  const name = 'deploy/example/payments.test.yaml';
-  const list = new ProblemList();
-  const file = readTestFile({ name, text: readFileSync(name, 'utf8') }, list);
-  list.throwIfAny();
-  const { tests, untested } = await runTestFile(file!, {});
-  expect(tests.filter(({ failure }) => failure !== undefined)).toEqual([]);
-  expect({ count: tests.length, untested }).toEqual({ count: 7, untested: [] });
 });
 
 test('a directory of configurations may hold files of tests, and loads none of them', async () => {

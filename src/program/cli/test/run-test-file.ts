@@ -97,7 +97,7 @@ async function openTested(file: TestFile, env: Environment): Promise<Omit<Tested
   const directory = path.dirname(file.name);
   const read = await Promise.all(
     file.configuration.map((each) =>
-      readConfiguration({ path: path.resolve(directory, each), env, mergesDomains: file.configuration.length > 1 }),
+      readConfiguration({ path: path.isAbsolute(each) ? each : path.join(directory, each), env, mergesDomains: file.configuration.length > 1 }),
     ),
   );
   const [first] = read;
