@@ -6,6 +6,7 @@ import './program/cli/stop-signals';
 import type { CompletableAction, CompletableCommand } from './program/cli/completion/branch';
 import { CONTROL_COMMANDS } from './program/cli/control/commands';
 import type { ControlCommand } from './program/cli/control/control-command';
+import type { runTestsBeside as RunTestsBeside } from './program/cli/test/coverage';
 import { UsageError } from './program/cli/usage-error';
 import { ControlFileError } from './state/control/file/control-file-error';
 import { ConfigError, countProblems, listProblems } from './configuration/problems/config-error';
@@ -51,7 +52,9 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
       purpose: 'shows every error and warning of a configuration',
       load: async () => {
         const { check, CHECK_USAGE } = await import('./program/cli/check.js');
-        return { usage: CHECK_USAGE, run: check };
+        const runTestsBeside = async (input: Parameters<typeof RunTestsBeside>[0]) =>
+          (await import('./program/cli/test/coverage.js')).runTestsBeside(input);
+        return { usage: CHECK_USAGE, run: (input) => check({ ...input, runTestsBeside }) };
       },
     },
     explain: {

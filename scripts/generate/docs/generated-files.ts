@@ -5,7 +5,7 @@ import path from 'node:path';
 import { ADMIN_ROUTES } from '../../../src/administration/admin/routes/routes';
 import { renderJsonSchema } from '../../../src/configuration/compile/schema/json-schema';
 import { PACKAGE_ROOT } from '../../../src/lib/package-root';
-import { renderTestSchema } from '../../../src/program/cli/test/test-schema';
+import { renderTestSchema } from '../../../src/program/cli/test/file/test-schema';
 import { VERSION } from '../../../src/program/app/context/version';
 import { renderAdminDoc } from './admin-doc';
 import { renderOperations } from './client-operations';

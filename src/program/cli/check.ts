@@ -19,7 +19,6 @@ import { HITS_MAX } from '../../domain/descriptor/descriptor';
 import { FINDINGS_FORMATS, isOk, type Findings } from './check-report';
 import { readConfiguration, type Configuration, type ReadConfigurationInput } from './configuration';
 import { readArgs } from './read-args';
-import { runTestsBeside } from './test/coverage';
 import { readChoice, readWhole, UsageError } from './usage-error';
 
 export const CHECK_USAGE = `weir check [FILE|DIR] [--strict] [--settings] [--tests] [--format text|json|github] [--cost N] [--ignore RULE] [--merge-domains]
@@ -48,6 +47,19 @@ export const CHECK_OPTIONS = {
 /** The most errors, and the most warnings, that are listed beyond the first of each file: about 20 MiB of text. The others are counted. */
 export const CHECKED_PROBLEMS_MAX = 100_000;
 
+/** Which rules the tests beside a configuration reach, as `domain.path`, and what is wrong with the tests. */
+export interface TestsBeside {
+  readonly reached: ReadonlySet<string>;
+  readonly problems: readonly ConfigProblem[];
+}
+
+export interface CheckInput {
+  readonly args: readonly string[];
+  readonly env: Environment;
+  /** Called with `--tests`. */
+  readonly runTestsBeside: (input: { readonly configuration: string; readonly env: Environment }) => Promise<TestsBeside>;
+}
+
 /** Where problems of settings are. */
 const ENVIRONMENT = 'environment';
 
@@ -56,7 +68,7 @@ const ENVIRONMENT = 'environment';
  *
  * @throws UsageError or SettingsError
  */
-export async function check({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
+export async function check({ args, env, runTestsBeside }: CheckInput): Promise<number> {
   const { values, positionals } = readArgs(args, {
     command: 'weir check',
     usage: CHECK_USAGE,
@@ -72,7 +84,7 @@ export async function check({ args, env }: { readonly args: readonly string[]; r
   if (values.tests === true && positionals[0] === undefined) throw new UsageError('weir check: --tests needs FILE or DIR');
   const place = { path: positionals[0], env, mergesDomains: values['merge-domains'] === true };
   const problems = values.settings === true ? await problemsOfStart(env) : [];
-  const findings = await findIn({ ...place, cost, ignored, withTests: values.tests === true }, problems);
+  const findings = await findIn({ ...place, cost, ignored, ...(values.tests === true && { runTestsBeside }) }, problems);
   process.stdout.write(FINDINGS_FORMATS[format](findings, { isStrict }));
   return isOk(findings, { isStrict }) ? 0 : 1;
 }
@@ -85,12 +97,12 @@ function adviseOnConfig(option: string, value = 'FILE'): string | undefined {
 interface FindInput extends ReadConfigurationInput {
   readonly cost: number;
   readonly ignored: readonly WarningRule[];
-  /** Runs the tests beside the configuration. */
-  readonly withTests: boolean;
+  /** Absent: no tests are run. */
+  readonly runTestsBeside?: CheckInput['runTestsBeside'];
 }
 
 /** `settings`: problems that are reported before those of the files. Where they are also in the way of the files, only they are reported. */
-async function findIn({ cost, ignored, withTests, ...input }: FindInput, settings: readonly SettingProblem[]): Promise<Findings> {
+async function findIn({ cost, ignored, runTestsBeside, ...input }: FindInput, settings: readonly SettingProblem[]): Promise<Findings> {
   const inSettings = settings.map(({ name: path, message }) => ({ file: ENVIRONMENT, line: 0, column: 0, path, message }));
   let configuration: Configuration;
   try {
@@ -101,8 +113,11 @@ async function findIn({ cost, ignored, withTests, ...input }: FindInput, setting
   }
   const { options, unwrapped } = configuration;
   const levels: DeclaredLevel[] = [];
-  const { ruleSet, list } = examineConfig({ ...options, cost, ...(withTests && { onLevel: (level) => levels.push(level) }) });
-  if (withTests && list.found().kept.length === 0) await findInTests({ ruleSet, levels, list, input });
+  const { ruleSet, list } = examineConfig({ ...options, cost, ...(runTestsBeside && { onLevel: (level) => levels.push(level) }) });
+  if (runTestsBeside !== undefined && list.found().kept.length === 0) {
+    const { path: configuration = '.', env } = input;
+    findInTests(await runTestsBeside({ configuration, env }), { ruleSet, levels, list });
+  }
   const places = new Map(options.files.map(({ name }, index) => [name, index]));
   const inOrder = <T extends ConfigProblem>(found: readonly T[]) =>
     [...found].sort((one, other) => compare(one, other, places)).map((each) => inManifest(each, unwrapped.get(each.file)));
@@ -121,12 +136,10 @@ interface FindInTestsInput {
   readonly ruleSet: RuleSet;
   readonly levels: readonly DeclaredLevel[];
   readonly list: ProblemList;
-  readonly input: ReadConfigurationInput;
 }
 
 /** Reports tests that fail, and warns of rules that none reaches. */
-async function findInTests({ ruleSet, levels, list, input: { path = '.', env } }: FindInTestsInput): Promise<void> {
-  const { reached, problems } = await runTestsBeside({ configuration: path, env });
+function findInTests({ reached, problems }: TestsBeside, { ruleSet, levels, list }: FindInTestsInput): void {
   for (const problem of problems) list.add(problem);
   const names = new Map<Rule, string>();
   for (const { name: domain, root } of ruleSet.domains.values())

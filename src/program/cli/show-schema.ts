@@ -2,7 +2,7 @@
 
 import { renderJsonSchema } from '../../configuration/compile/schema/json-schema';
 import { readArgs } from './read-args';
-import { renderTestSchema } from './test/test-schema';
+import { renderTestSchema } from './test/file/test-schema';
 
 export const SCHEMA_USAGE = `weir schema [--tests]
 

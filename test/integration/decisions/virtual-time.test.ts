@@ -1,4 +1,4 @@
-/** `weir test` answers in virtual time what a live Weir answers over gRPC: random files of tests, whose expectations a server gave. */
+/** `weir test` gives the answers in virtual time that a live Weir gives over gRPC, in random files of tests with all algorithms. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { toByteString } from '../../../src/domain/descriptor/byte-string';
 import { examineConfig } from '../../../src/configuration/compile/compile';
 import { ProblemList } from '../../../src/configuration/problems/problem-list';
 import { readConfiguration } from '../../../src/program/cli/configuration';
-import { readTestFile } from '../../../src/program/cli/test/read-test-file';
+import { readTestFile } from '../../../src/program/cli/test/file/read-test-file';
 import { runTestFile, type FileResult } from '../../../src/program/cli/test/run-test-file';
 import type { WireDescriptor, WireResponse } from '../../../src/server/transport/messages/wire';
 import { WIRE_UNITS } from '../../../src/server/transport/messages/wire';

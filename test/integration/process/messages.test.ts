@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { ask } from '../../../src/program/cli/ask';
 import { check } from '../../../src/program/cli/check';
+import { runTestsBeside } from '../../../src/program/cli/test/coverage';
 import { explain } from '../../../src/program/cli/explain/explain';
 import { reserve } from '../../../src/program/cli/reserve';
 import { showSettings } from '../../../src/program/cli/show-settings';
@@ -23,7 +24,13 @@ const COMMAND_NAMES =
 type Command = (input: { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }) => unknown;
 
 /** Those that can be called without a process: a wrong argument ends each before it does anything. */
-const COMMANDS: Readonly<Record<string, Command>> = { check, explain, settings: showSettings, ask, reserve };
+const COMMANDS: Readonly<Record<string, Command>> = {
+  check: (input) => check({ ...input, runTestsBeside }),
+  explain,
+  settings: showSettings,
+  ask,
+  reserve,
+};
 
 /** What a command says of wrong arguments, on standard error, with the exit code of wrong usage. */
 async function refusalOf([name = '', ...args]: readonly string[]): Promise<string> {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readStart } from '../../../src/program/app/start/read-start';
 import { check } from '../../../src/program/cli/check';
+import { runTestsBeside } from '../../../src/program/cli/test/coverage';
 import { showSettings } from '../../../src/program/cli/show-settings';
 import type { SettingsError } from '../../../src/configuration/settings/table/settings-error';
 import { httpRequest } from '../../support/clients/http-client';
@@ -359,7 +360,7 @@ describe('a setting that Weir cannot use ends it with 1 before any port answers'
     expect(startOf(problems)).toEqual(says);
     const [settings, checked] = [
       await outputOf(() => showSettings({ args: [], env })),
-      await outputOf(() => check({ args: ['--settings', CONFIG], env })),
+      await outputOf(() => check({ args: ['--settings', CONFIG], env, runTestsBeside })),
     ];
     expect([settings.code, checked.code]).toEqual([1, 1]);
     for (const problem of problems) {

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { renderTestSchema } from '../../../src/program/cli/test/test-schema';
+import { renderTestSchema } from '../../../src/program/cli/test/file/test-schema';
 import { until } from '../../support/clock/until';
 import { runWeir } from '../../support/processes/command';
 
@@ -57,6 +57,8 @@ test('exit code 0: all passed; 1: a test failed, with its line; 2: a file, its c
     [{ 'a.test.yaml': testOf(3) }, 'a.yaml: does not exist'],
     [{ 'a.yaml': 'domain: 1\nx: 2', 'a.test.yaml': testOf(3) }, 'a.yaml:2:1: x: unknown key'],
     [{ 'a.test.yaml': '\u0000' }, 'a.test.yaml:1:1: '],
+    [{ 'a.yaml': LIMITS, 'a.test.yaml': testOf(3).replace('a.yaml', '[a.yaml, b.yaml]') }, 'b.yaml: does not exist'],
+    [{ 'a.yaml': LIMITS, 'a.test.yaml': testOf(3).replace('a.yaml', '[a.yaml, a.yaml]') }, 'a.yaml:'],
     [{ 'a.yaml': LIMITS }, 'weir test: . has no file whose name ends with .test.yaml'],
   ] as const) {
     const { exitCode, stderr } = await runIn(files, 'test');
@@ -91,7 +93,11 @@ test('weir schema --tests prints the schema of a file of tests', async () => {
 test('--watch runs again when a file of tests or a configuration changes, also after an invalid one, and ends on SIGINT', async () => {
   const folder = folderOf({ 'a.yaml': LIMITS, 'a.test.yaml': testOf(3) });
   const child = spawn(process.execPath, [WEIR, 'test', '--watch'], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = new Promise<readonly [number | null, NodeJS.Signals | null]>((done) => child.once('exit', (...how) => done(how)));
+  const ended = new Promise<readonly [number | null, NodeJS.Signals | null]>((done) =>
+    child.once('exit', (...how) => {
+      done(how);
+    }),
+  );
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
@@ -124,7 +130,11 @@ test('a long run ends at once on SIGINT', async () => {
   const requests = '      - {domain: d, descriptors: [{a: x}], times: 1000000, every: 1s}\n'.repeat(10);
   const folder = folderOf({ 'a.yaml': LIMITS, 'a.test.yaml': `configuration: a.yaml\ntests:\n  - name: long\n    requests:\n${requests}` });
   const child = spawn(process.execPath, [WEIR, 'test'], { cwd: folder, stdio: ['ignore', 'ignore', 'ignore'] });
-  const ended = new Promise<readonly [number | null, NodeJS.Signals | null]>((done) => child.once('exit', (...how) => done(how)));
+  const ended = new Promise<readonly [number | null, NodeJS.Signals | null]>((done) =>
+    child.once('exit', (...how) => {
+      done(how);
+    }),
+  );
   // A start takes less than half of this processor time, so the tests run.
   await until(() => processorTicks(child.pid!) > 100);
   child.kill('SIGINT');

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020';
 import { parse } from 'yaml';
 import { ProblemList } from '../../../src/configuration/problems/problem-list';
-import { readTestFile } from '../../../src/program/cli/test/read-test-file';
-import type { TestFile, TestRequest } from '../../../src/program/cli/test/test-file';
-import { renderTestSchema } from '../../../src/program/cli/test/test-schema';
+import { readTestFile } from '../../../src/program/cli/test/file/read-test-file';
+import type { TestFile, TestRequest } from '../../../src/program/cli/test/file/test-file';
+import { renderTestSchema } from '../../../src/program/cli/test/file/test-schema';
 import { fencedBlocks } from '../../support/docs/markdown';
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false, strictTypes: false, strictTuples: false });
@@ -282,7 +282,7 @@ test('records are read as weir set writes them, whatever their texts look like',
   ]);
 });
 
-test('YAML bombs, deep nesting and bytes that are no YAML end in a problem with its line', () => {
+test('YAML bombs, deep nesting and bytes outside of YAML end in a problem with its line', () => {
   const bomb = Array.from(
     { length: 12 },
     (_, i) => `x${i}: &x${i} [${i === 0 ? 'a' : Array.from({ length: 10 }, () => `*x${i - 1}`).join(', ')}]\n`,

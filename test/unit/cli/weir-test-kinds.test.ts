@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ProblemList } from '../../../src/configuration/problems/problem-list';
-import { readTestFile } from '../../../src/program/cli/test/read-test-file';
+import { readTestFile } from '../../../src/program/cli/test/file/read-test-file';
 import { runTestFile } from '../../../src/program/cli/test/run-test-file';
 
 const API = `

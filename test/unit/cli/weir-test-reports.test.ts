@@ -2,7 +2,7 @@
 
 import { parse } from 'yaml';
 import { Pace } from '../../../src/program/cli/test/pace';
-import { readTestFile } from '../../../src/program/cli/test/read-test-file';
+import { readTestFile } from '../../../src/program/cli/test/file/read-test-file';
 import type { TestResult } from '../../../src/program/cli/test/run-test-file';
 import { REPORT_FORMATS } from '../../../src/program/cli/test/test-report';
 import { ProblemList } from '../../../src/configuration/problems/problem-list';

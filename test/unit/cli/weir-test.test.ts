@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ProblemList } from '../../../src/configuration/problems/problem-list';
 import { readConfiguration } from '../../../src/program/cli/configuration';
-import { readTestFile } from '../../../src/program/cli/test/read-test-file';
+import { readTestFile } from '../../../src/program/cli/test/file/read-test-file';
 import { runTestFile, type FileResult } from '../../../src/program/cli/test/run-test-file';
 import { REPORT_FORMATS } from '../../../src/program/cli/test/test-report';
-import { durationText, readDurationUs, readInstantUs } from '../../../src/program/cli/test/virtual-time';
+import { durationText, readDurationUs, readInstantUs } from '../../../src/program/cli/test/file/virtual-time';
 
 const PAYMENTS = `
 domain: payments

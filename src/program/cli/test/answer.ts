@@ -8,12 +8,12 @@ import type { DecidedRequest } from '../../../domain/respond/decided/decided-req
 import type { ReservationRecord } from '../../../domain/decide/reservation';
 import { UnknownReservationError } from '../../../state/reservation/reservations';
 import type { VirtualService, VirtualStep } from '../../offline/virtual-service';
-import type { StepExpectation, TestRequest } from './test-file';
+import type { StepExpectation, TestRequest } from './file/test-file';
 
 export interface Answer extends StepExpectation {
   /** `OK`, `OVER_LIMIT`, or the status of gRPC. */
   readonly code: string;
-  /** Of an error. */
+  /** The message of an error. */
   readonly message?: string;
   /** Absent: nothing was decided. */
   readonly decided?: DecidedRequest;

@@ -1,6 +1,6 @@
 /** Compares the answer to a request with what its test expects. */
 
-import { durationText } from './virtual-time';
+import { durationText } from './file/virtual-time';
 import { toByteString, toText } from '../../../domain/descriptor/byte-string';
 import { shownRemaining, toSecondsUp, type CandidateVerdict, type DescriptorStatus } from '../../../domain/decide/decision';
 import { denialsOf } from '../../../domain/respond/decided/denials';
@@ -9,7 +9,7 @@ import type { Match } from '../../../domain/rule/match';
 import type { Limit } from '../../../domain/rule/limit';
 import { US_PER_S } from '../../../lib/time-units';
 import type { Answer } from './answer';
-import type { Expectation, StatusExpectation, StepExpectation } from './test-file';
+import type { Expectation, StatusExpectation, StepExpectation } from './file/test-file';
 
 /** A field that does not agree. */
 export interface Difference {

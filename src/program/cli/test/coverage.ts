@@ -7,21 +7,15 @@ import type { ConfigProblem } from '../../../configuration/problems/config-error
 import { ConfigError } from '../../../configuration/problems/config-error';
 import { ProblemList } from '../../../configuration/problems/problem-list';
 import { show } from '../../../lib/quote';
-import { readTestFile } from './read-test-file';
+import type { TestsBeside } from '../check';
+import { readTestFile } from './file/read-test-file';
 import { runTestFile, type FileResult } from './run-test-file';
 import { testFilesBelow } from './test-files';
 
-export interface CoverageInput {
+interface CoverageInput {
   /** A configuration file, or a directory of them. */
   readonly configuration: string;
   readonly env: Environment;
-}
-
-export interface Coverage {
-  /** As `domain.path`. */
-  readonly reached: ReadonlySet<string>;
-  /** Files of tests that are invalid, and tests that failed. */
-  readonly problems: readonly ConfigProblem[];
 }
 
 /**
@@ -29,7 +23,7 @@ export interface Coverage {
  *
  * @throws UsageError for a file that cannot be read
  */
-export async function runTestsBeside({ configuration, env }: CoverageInput): Promise<Coverage> {
+export async function runTestsBeside({ configuration, env }: CoverageInput): Promise<TestsBeside> {
   const stats = await stat(configuration).catch(() => undefined);
   const directory = stats?.isDirectory() === true ? configuration : path.dirname(configuration);
   const reached = new Set<string>();

@@ -22,7 +22,7 @@ import { formatExplanation } from '../explain/explanation-text';
 import { answerAt, refusalOf, type Answer } from './answer';
 import { answerLines, compare, type Difference } from './compare';
 import { Pace } from './pace';
-import type { Expectation, PlacedRecord, Test, TestFile, TestRequest } from './test-file';
+import type { Expectation, PlacedRecord, Test, TestFile, TestRequest } from './file/test-file';
 
 /** Room of one test: more buckets than its requests name. */
 const BUCKETS_MAX = 1_000_000;
@@ -46,7 +46,7 @@ export interface TestFailure {
   readonly differences: readonly Difference[];
   /** Time of the request. */
   readonly at: string;
-  /** What came, in words. */
+  /** The answer in words. */
   readonly answer: readonly string[];
   /** As `weir explain` prints it; absent: nothing was decided. */
   readonly explanation?: string;
@@ -95,11 +95,9 @@ export async function runTestFile(file: TestFile, env: Environment, { pace }: Ru
 async function openTested(file: TestFile, env: Environment): Promise<Omit<Tested, 'pace'>> {
   // A mistake in a setting that decides nothing here, such as a port, is of no concern.
   const directory = path.dirname(file.name);
-  const read = await Promise.all(
-    file.configuration.map((each) =>
-      readConfiguration({ path: path.isAbsolute(each) ? each : path.join(directory, each), env, mergesDomains: file.configuration.length > 1 }),
-    ),
-  );
+  const places = file.configuration.map((each) => (path.isAbsolute(each) ? each : path.join(directory, each)));
+  const mergesDomains = places.length > 1;
+  const read = await Promise.all(places.map((each) => readConfiguration({ path: each, env, mergesDomains })));
   const [first] = read;
   if (first === undefined) throw new Error('a test file without a configuration');
   const levels = new Map<DescriptorLevel, DeclaredLevel>();
@@ -107,6 +105,7 @@ async function openTested(file: TestFile, env: Environment): Promise<Omit<Tested
   const { ruleSet, list } = examineConfig({
     ...first.options,
     files: read.flatMap(({ options }) => options.files),
+    problems: read.flatMap(({ options }) => options.problems ?? []),
     onLevel: (declared) => levels.set(declared.level, declared),
     onPlan: (spec, plan) => plans.set(plan, spec),
   });
@@ -183,7 +182,7 @@ async function runRequest(asked: TestRequest, { service, tested }: RunRequestInp
   return differences.length === 0 || last === undefined ? undefined : fail(differences, last, times - 1);
 }
 
-/** An error is no answer to count on, unless the test names it. */
+/** An error fails a test that does not name it. */
 function unexpectedError({ code, message = '' }: Answer, expect: Expectation): readonly Difference[] {
   if (code === 'OK' || code === 'OVER_LIMIT' || expect.code !== undefined) return [];
   return [{ field: 'answer', expected: 'a decision', actual: `${code}: ${message}` }];

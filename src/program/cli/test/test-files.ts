@@ -70,7 +70,7 @@ async function read(name: string): Promise<ConfigFile> {
     throw new UsageError(`weir test: ${name} ${fault}`);
   };
   const stats = await stat(name);
-  if (!stats.isFile()) refuse('is no regular file');
+  if (!stats.isFile()) refuse('is not a regular file');
   if (stats.size > TEST_FILE_BYTES_MAX) refuse(`has more than ${TEST_FILE_BYTES_MAX} bytes; split it`);
   const bytes = await readFile(name).catch((error: unknown) => refuse(`cannot be read: ${asError(error).message}`));
   if (!isUtf8(bytes)) refuse('is not UTF-8');

@@ -1,6 +1,6 @@
 /** Writes the results of tests as text, TAP, JUnit XML or JSON. */
 
-import { printable } from './printable';
+import { printable } from './file/printable';
 import type { FileResult, TestFailure, TestResult } from './run-test-file';
 
 export interface Report {

@@ -9,7 +9,7 @@ import { lookAt } from '../../../configuration/source/files/config-files';
 import { asError } from '../../../lib/errors';
 import { stopSignals } from '../stop-signals';
 import { UsageError } from '../usage-error';
-import { readTestFile } from './read-test-file';
+import { readTestFile } from './file/read-test-file';
 import { findTestFiles, namesOfTestFiles } from './test-files';
 
 /** Between looks at the files. Not every file system reports changes, so they are looked at. */
@@ -73,7 +73,7 @@ async function stampOf(name: string): Promise<string> {
   return stats === undefined ? 'gone' : `${stats.ino} ${stats.size} ${stats.mtimeNs}`;
 }
 
-/** Of the files that are valid. */
+/** The configurations that valid files name. */
 async function configurationsOf(names: readonly string[]): Promise<readonly string[]> {
   const texts = await findTestFiles(names).catch(() => []);
   const places = texts.flatMap((text) => {

@@ -1,10 +1,10 @@
 /** The JSON Schema of a file of tests, for editors. */
 
-import { UNIT_NAMES } from '../../../domain/descriptor/unit';
-import { HITS_MAX } from '../../../domain/descriptor/descriptor';
-import { UINT32_MAX } from '../../../domain/rule/limit';
-import { CONTROL_KINDS } from '../../../state/control/control-record';
-import type { JsonObject } from '../../../domain/rule/rule';
+import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
+import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
+import { UINT32_MAX } from '../../../../domain/rule/limit';
+import { CONTROL_KINDS } from '../../../../state/control/control-record';
+import type { JsonObject } from '../../../../domain/rule/rule';
 import { OVERRIDE_PATTERN } from './read-test-descriptor';
 import { STEP_KINDS, TIMES_MAX } from './read-test-file';
 import { ANSWER_CODES, CODES, STATES } from './test-file';
@@ -89,7 +89,7 @@ const FILE = mapOf(
 
 const TEST = mapOf(
   {
-    name: [TEXT, 'What the test shows.'],
+    name: [TEXT, 'The behaviour that the test shows.'],
     start: [INSTANT, 'The instant at which this test starts.'],
     requests: [
       { ...listOf(ref('request'), 1), prefixItems: [{ allOf: [ref('request'), named('domain'), named('descriptors')] }] },
@@ -162,7 +162,7 @@ const STATUS_PROPERTIES: Properties = {
   reset: [DURATION, 'Time until the bucket is full.'],
   rule: [TEXT, 'The rule, such as payments.path_/payment.client; none: no rule.'],
   limit: [TEXT, 'Such as 100/minute or 100/5minute, or the name of the limit; none: no limit.'],
-  candidate: [words(CODES), 'What the candidates of the limits would have answered.'],
+  candidate: [words(CODES), 'The answer that the candidates of the limits would have given.'],
 };
 
 const STATUS: JsonObject = {

@@ -1,6 +1,6 @@
 /** Reads times of a test file: durations, and instants. */
 
-import { US_PER_MS, US_PER_S } from '../../../lib/time-units';
+import { US_PER_MS, US_PER_S } from '../../../../lib/time-units';
 
 const UNITS_US: ReadonlyMap<string, number> = new Map([
   ['us', 1],

@@ -1,10 +1,10 @@
 /** Reads a descriptor of a test file: a map of keys and values, a list of entries, or either with a limit and hits of its own. */
 
-import { UNIT_NAMES } from '../../../domain/descriptor/unit';
-import { toByteString } from '../../../domain/descriptor/byte-string';
-import { HITS_MAX, type Descriptor, type Entry, type LimitOverride } from '../../../domain/descriptor/descriptor';
-import { UINT32_MAX } from '../../../domain/rule/limit';
-import type { ConfigNode } from '../../../configuration/yaml/config-node';
+import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
+import { toByteString } from '../../../../domain/descriptor/byte-string';
+import { HITS_MAX, type Descriptor, type Entry, type LimitOverride } from '../../../../domain/descriptor/descriptor';
+import { UINT32_MAX } from '../../../../domain/rule/limit';
+import type { ConfigNode } from '../../../../configuration/yaml/config-node';
 import type { NodeReader } from './node-reader';
 
 export const DESCRIPTOR_FIELDS = ['entries', 'limit', 'hits'];

@@ -1,13 +1,13 @@
 /** Reads a file of tests, and reports every mistake with its line. */
 
-import { toByteString } from '../../../domain/descriptor/byte-string';
-import { HITS_MAX, type Descriptor, type RateLimitRequest } from '../../../domain/descriptor/descriptor';
-import { US_PER_MS } from '../../../lib/time-units';
-import { openDocument } from '../../../configuration/yaml/config-document';
-import type { ConfigNode } from '../../../configuration/yaml/config-node';
-import type { ConfigFile } from '../../../configuration/yaml/yaml-text';
-import type { ProblemList } from '../../../configuration/problems/problem-list';
-import type { ReservationStep } from '../../offline/virtual-service';
+import { toByteString } from '../../../../domain/descriptor/byte-string';
+import { HITS_MAX, type Descriptor, type RateLimitRequest } from '../../../../domain/descriptor/descriptor';
+import { US_PER_MS } from '../../../../lib/time-units';
+import { openDocument } from '../../../../configuration/yaml/config-document';
+import type { ConfigNode } from '../../../../configuration/yaml/config-node';
+import type { ConfigFile } from '../../../../configuration/yaml/yaml-text';
+import type { ProblemList } from '../../../../configuration/problems/problem-list';
+import type { ReservationStep } from '../../../offline/virtual-service';
 import { NodeReader, type Fields } from './node-reader';
 import { readExpectation } from './read-expectation';
 import { readFixture } from './read-fixture';
@@ -41,7 +41,7 @@ export function readTestFile(file: ConfigFile, list: ProblemList): TestFile | un
   return list.found().kept.length + list.found().omitted > before ? undefined : read;
 }
 
-/** What a request repeats of those before it. */
+/** The values that a request repeats of those before it. */
 interface Before {
   domain: string | undefined;
   descriptors: readonly Descriptor[] | undefined;

@@ -1,7 +1,7 @@
 /** Reads a record of control data in a test file. */
 
-import { RecordError, readRecord } from '../../../state/control/read-record';
-import { isNull, type ConfigNode } from '../../../configuration/yaml/config-node';
+import { RecordError, readRecord } from '../../../../state/control/read-record';
+import { isNull, type ConfigNode } from '../../../../configuration/yaml/config-node';
 import type { NodeReader } from './node-reader';
 import type { PlacedRecord } from './test-file';
 

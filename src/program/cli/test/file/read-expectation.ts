@@ -1,8 +1,8 @@
 /** Reads what a test expects of an answer. */
 
-import { HITS_MAX } from '../../../domain/descriptor/descriptor';
-import { show } from '../../../lib/quote';
-import { isNull, type ConfigNode } from '../../../configuration/yaml/config-node';
+import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
+import { show } from '../../../../lib/quote';
+import { isNull, type ConfigNode } from '../../../../configuration/yaml/config-node';
 import type { Fields, NodeReader } from './node-reader';
 import { ANSWER_CODES, CODES, STATES, type AnswerCode, type Expectation, type StatusExpectation } from './test-file';
 

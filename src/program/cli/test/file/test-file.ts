@@ -1,8 +1,8 @@
 /** A file of tests of a configuration, as read: requests in virtual time, each with the answer that is expected. */
 
-import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
-import type { ControlRecord } from '../../../state/control/control-record';
-import type { ReservationStep } from '../../offline/virtual-service';
+import type { RateLimitRequest } from '../../../../domain/descriptor/descriptor';
+import type { ControlRecord } from '../../../../state/control/control-record';
+import type { ReservationStep } from '../../../offline/virtual-service';
 
 /** The codes of a descriptor. */
 export const CODES = ['OK', 'OVER_LIMIT'] as const;
@@ -74,7 +74,7 @@ export interface StatusExpectation {
   readonly rule?: string | undefined;
   /** `100/minute`, `100/5minute`, or the name of the limit. */
   readonly limit?: string | undefined;
-  /** What the candidates of its limits would have answered; for a request: those of all its limits. */
+  /** The answer that the candidates of its limits would have given; for a request: those of all its limits. */
   readonly candidate?: (typeof CODES)[number] | undefined;
 }
 
