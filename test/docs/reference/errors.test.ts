@@ -12,7 +12,7 @@ const FAULT = 'internal error; see the log of the rate limit service';
  * effect are in the page of the admin API, by their codes.
  */
 const OF_CONFIGURATION =
-  /^configuration\/(?:settings|problems|yaml|compile|source(?!\/xds|\/rules-in-force))\/|^administration\/admin\/(?:effect\/|routes\/credit-route\.ts$)|^domain\/rule\/limit\.ts$|^program\/cli\/test\//;
+  /^configuration\/(?:settings|problems|yaml|compile|source(?!\/xds|\/rules-in-force))\/|^administration\/admin\/(?:effect\/|routes\/credit-route\.ts$)|^domain\/rule\/limit\.ts$|^program\/cli\/(?:check\.ts$|test\/|replay\/)/;
 
 /** Messages as the code writes them, with `…` for what is put in. */
 function messagesOfCode(): string[] {
