@@ -10,7 +10,7 @@ import { configurationOf, replayOf } from '../../support/replay/replay-of';
 import { Harness } from '../../support/servers/transport-harness';
 
 const START_US = Date.UTC(2026, 10, 23, 23, 59, 0) * 1_000;
-const RUNS = 6;
+const RUNS = 4;
 const REQUESTS = 50;
 const OVER_LIMIT = 2;
 /** On the wire. */

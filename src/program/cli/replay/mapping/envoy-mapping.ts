@@ -31,20 +31,22 @@ export interface EnvoyMappingInput {
 export function readEnvoyMapping({ file, fields, list }: EnvoyMappingInput): EnvoyMapping | undefined {
   const { root, problems } = openDocument(file, { list });
   if (root === undefined) return undefined;
-  const refuse = (path: string, message: string): undefined => {
+  const refuse = (path: string, message: string): void => {
     problems.report({ offset: root.offset, path, message });
   };
   const json = jsonOf(root);
   const filter = [...mapsIn(json)].find((map) => textOf(map['@type']).endsWith(RATE_LIMIT_FILTER));
   const hosts = [...mapsIn(json)].flatMap((map) => listOf(map.virtual_hosts)).filter(isMap);
   if (filter === undefined || hosts.length === 0) {
-    return refuse('', 'has no rate limit filter of HTTP (envoy.filters.http.ratelimit), or no virtual hosts');
+    refuse('', 'has no rate limit filter of HTTP (envoy.filters.http.ratelimit), or no virtual hosts');
+    return undefined;
   }
   try {
     return new ActionReader(fields, Number(textOf(filter.stage ?? '0'))).read(textOf(filter.domain), hosts);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return refuse('safe_regex', `is not a regular expression of JavaScript: ${error.message}`);
+    refuse('safe_regex', `is not a regular expression of JavaScript: ${error.message}`);
+    return undefined;
   }
 }
 
