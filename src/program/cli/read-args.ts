@@ -36,7 +36,8 @@ export function readArgs<const Options extends OptionTable>(args: readonly strin
   const operands: string[] = [];
   for (const [index, token] of tokens.entries()) {
     if (token.kind === 'positional') {
-      const fault = line.operand === undefined || (operands.length > 0 && line.takesSeveral !== true) ? faultOfOperand(token.value, line) : undefined;
+      const fault =
+        line.operand === undefined || (operands.length > 0 && line.takesSeveral !== true) ? faultOfOperand(token.value, line) : undefined;
       if (fault !== undefined) refuse(fault);
       operands.push(token.value);
     }

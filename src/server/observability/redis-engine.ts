@@ -17,33 +17,47 @@ export interface RedisEngineOptions {
 /** The proposed deadline is this many writes: batches wait for one another. */
 const WRITES_OF_DEADLINE = 5;
 
+interface Note {
+  readonly kind: 'slots' | 'writes';
+  readonly engine: Engine;
+  readonly note: string;
+}
+
 export class RedisEngine {
-  /** The last line about each address, so that a reconnect does not repeat it. Bounded by the nodes of a cluster. */
-  private readonly logged = new Map<string, string>();
+  /** What was said, so that a reconnect does not repeat it. Bounded by the nodes of a cluster. */
+  private readonly logged = new Set<string>();
 
   constructor(private readonly options: RedisEngineOptions) {}
 
   /** Called after each connect. */
   onConnected(address: string, engine: Engine): void {
     const { metrics, store } = this.options;
-    metrics.redisEngine.set({ store, engine: engine.name, version: engine.version }, 1);
-    const notes = [this.noteOnSlots(engine), this.noteOnWrites(engine)].filter((note) => note !== undefined);
-    const text = notes.join('; ');
-    if (this.logged.get(address) === text) return;
-    this.logged.set(address, text);
-    if (notes.length === 0) return;
-    const { name, version } = engine;
-    this.options.log.warn(event('redis_engine', { address, engine: name, version }), `Redis at ${address} (${name} ${version}) ${text}`);
+    const { name, version, separatesSlots } = engine;
+    metrics.redisEngine.set({ store, engine: name, version }, 1);
+    if (separatesSlots)
+      this.warn(address, {
+        kind: 'slots',
+        engine,
+        note: 'refuses scripts with keys of several slots: Weir sends the buckets of each slot apart, and a request with buckets in several slots takes two round trips',
+      });
   }
 
-  private noteOnSlots({ separatesSlots }: Engine): string | undefined {
-    if (!separatesSlots) return undefined;
-    return 'refuses scripts with keys of several slots: Weir sends the buckets of each slot apart, and a request with buckets in several slots takes two round trips';
+  /** Called with the time of a write, in milliseconds. */
+  onWrite(address: string, engine: Engine, writeMs: number): void {
+    const wantedMs = Math.ceil(writeMs * WRITES_OF_DEADLINE);
+    if (wantedMs <= this.options.timeoutMs) return;
+    this.warn(address, {
+      kind: 'writes',
+      engine,
+      note: `needs ${writeMs.toFixed(1)} ms for a write: if that is its nature, set REDIS_OP_TIMEOUT=${wantedMs}ms, or many decisions are made without it`,
+    });
   }
 
-  private noteOnWrites({ writeMs = 0 }: Engine): string | undefined {
-    const wanted = Math.ceil(writeMs * WRITES_OF_DEADLINE);
-    if (wanted <= this.options.timeoutMs) return undefined;
-    return `needs ${writeMs.toFixed(1)} ms for a write, which is its nature: set REDIS_OP_TIMEOUT=${wanted}ms, or many decisions are made without it`;
+  /** Each kind of note once for each address. */
+  private warn(address: string, { kind, engine: { name, version }, note }: Note): void {
+    const said = `${kind} ${address}`;
+    if (this.logged.has(said)) return;
+    this.logged.add(said);
+    this.options.log.warn(event('redis_engine', { address, engine: name, version }), `Redis at ${address} (${name} ${version}) ${note}`);
   }
 }

@@ -151,7 +151,7 @@ test('the deadline that an engine with slow writes needs is proposed', async () 
   await weir.stop();
   engine.become({ writeMs: 4 });
   weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `127.0.0.1:${engine.port}`, FAILURE_MODE: 'unavailable' } });
-  await until(() => /needs \d+\.\d ms for a write, which is its nature: set REDIS_OP_TIMEOUT=\d+ms/.test(weir.output()));
+  await until(() => /needs \d+\.\d ms for a write: if that is its nature, set REDIS_OP_TIMEOUT=\d+ms/.test(weir.output()));
   const metrics = (await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`)).body;
   expect(metrics).toMatch(/weir_redis_engine_info\{store="redis",engine="redis",version="\d[\d.]*"\} 1/);
 });

@@ -23,7 +23,10 @@ export interface OpenedDecisions {
   readonly onFailure: (kind: FailureKind) => void;
 }
 
-export function openDecisions(context: Context, { opened, control, penalties, rollouts, top, tail, decisionLog }: OpenedState): OpenedDecisions {
+export function openDecisions(
+  context: Context,
+  { opened, control, penalties, rollouts, top, tail, decisionLog }: OpenedState,
+): OpenedDecisions {
   const { settings, registry, log, rules, metrics, faults } = context;
   const ruleMetrics = openRuleMetrics(registry, settings);
   const deciding = {
@@ -33,7 +36,15 @@ export function openDecisions(context: Context, { opened, control, penalties, ro
     control: control?.data,
     keyPrefix: settings.cacheKeyPrefix,
     nowUs: monotonicNowUs,
-    record: openRecord({ settings, log, faults, metrics, ruleMetrics, control, recorders: [tail, top, penalties, rollouts?.watch, decisionLog] }),
+    record: openRecord({
+      settings,
+      log,
+      faults,
+      metrics,
+      ruleMetrics,
+      control,
+      recorders: [tail, top, penalties, rollouts?.watch, decisionLog],
+    }),
   };
   const additions = (ruleSet: RuleSet) => additionsFor(ruleSet, chooseAdditions(settings));
   const onFailure = countFailures(metrics);

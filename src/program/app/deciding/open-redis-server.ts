@@ -47,7 +47,7 @@ export interface OpenServerInput {
   /** The reporter of servers that evict keys. Absent: another connection of this process watches them. */
   readonly eviction?: { readonly seen: RedisEviction; readonly store: string };
   /** The reporter of engines. Absent: another connection of this process reports them. */
-  readonly engine?: Pick<RedisEngine, 'onConnected'>;
+  readonly engine?: Pick<RedisEngine, 'onConnected' | 'onWrite'>;
   readonly ownLag: EventLoopLag;
   /** Measures each command, and each call that is rejected before it becomes one. */
   readonly measure: StoreMeasure;
@@ -142,12 +142,20 @@ export class OpenedServer {
     }
     if (connected) {
       this.wrapped.breaker.reset();
-      this.input.engine?.onConnected(this.description, this.redis.engine);
+      if (this.input.engine !== undefined) void this.reportEngine(this.input.engine);
       this.evictionWatch?.start();
     } else {
       this.evictionWatch?.stop();
     }
     this.input.onConnection(state);
+  }
+
+  /** Never rejects: a server that refuses the measurement is used without it. */
+  private async reportEngine(reporter: Pick<RedisEngine, 'onConnected' | 'onWrite'>): Promise<void> {
+    const { engine } = this.redis;
+    reporter.onConnected(this.description, engine);
+    const writeMs = await this.redis.measureWrite().catch(() => undefined);
+    if (writeMs !== undefined) reporter.onWrite(this.description, engine, writeMs);
   }
 
   private onBreaker(state: CircuitState): void {

@@ -7,7 +7,7 @@ import { ProblemList } from '../../../configuration/problems/problem-list';
 import { asError } from '../../../lib/errors';
 import { readArgs } from '../read-args';
 import { stopSignals } from '../stop-signals';
-import { readDurationUs } from '../test/virtual-time';
+import { readDurationUs } from '../test/file/virtual-time';
 import { readChoice, readWhole, UsageError } from '../usage-error';
 import { LOG_FORMATS } from './formats/log-formats';
 import type { LogMapping } from './mapping/log-mapping';

@@ -2,7 +2,7 @@
 
 import { US_PER_S } from '../../../lib/time-units';
 import { UsageError } from '../usage-error';
-import { readDurationUs, readInstantUs } from '../test/virtual-time';
+import { readDurationUs, readInstantUs } from '../test/file/virtual-time';
 
 /** The times and the picture of them are kept in memory. */
 export const ARRIVALS_MAX = 1_000_000;

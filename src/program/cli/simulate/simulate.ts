@@ -14,7 +14,7 @@ import { readConfiguration } from '../configuration';
 import { readArgs } from '../read-args';
 import { readDescriptors } from '../read-descriptor';
 import { readOverride } from '../read-override';
-import { readDurationUs, readInstantUs } from '../test/virtual-time';
+import { readDurationUs, readInstantUs } from '../test/file/virtual-time';
 import { readChoice, readWhole, UsageError } from '../usage-error';
 import { ARRIVALS_CHARS_MAX, ARRIVALS_MAX, arrivalsOf } from './arrivals';
 import { runSimulation, type Retry, type Simulation } from './run-simulation';

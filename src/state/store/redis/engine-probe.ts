@@ -1,4 +1,4 @@
-/** Probes a server before Weir trusts it: its clock, keys of two slots in one script, atomic scripts, its name, the time of a write. */
+/** Probes a server before Weir trusts it: its clock, keys of two slots in one script, atomic scripts, its name. */
 
 import { monotonicNowMs } from '../../../lib/clock';
 import { US_PER_MS } from '../../../lib/time-units';
@@ -14,11 +14,9 @@ export interface Engine {
   readonly version: string;
   /** The server refuses a script with keys of several slots, although it is one endpoint. */
   readonly separatesSlots: boolean;
-  /** Time that a write adds to a round trip, in milliseconds, at least; undefined: not measured. */
-  readonly writeMs: number | undefined;
 }
 
-export const UNKNOWN_ENGINE: Engine = { name: 'unknown', version: '', separatesSlots: false, writeMs: undefined };
+export const UNKNOWN_ENGINE: Engine = { name: 'unknown', version: '', separatesSlots: false };
 
 export interface EngineProbeOptions {
   readonly script: Script;
@@ -36,10 +34,6 @@ const PLAUSIBLE_US = 1_577_836_800 * 1_000_000;
 
 /** A clock of whole milliseconds shows the same time for two commands in a row. */
 const CLOCK_STEP_MS = 20;
-
-/** A write that takes longer is measured again: one slow reply does not describe an engine. */
-const SLOW_WRITE_MS = 1;
-const SLOW_WRITES_MAX = 3;
 
 /** Longer texts of other servers are cut. */
 const TEXT_CHARS_MAX = 32;
@@ -66,23 +60,17 @@ export class EngineRefusal extends Error {
  */
 export async function probeEngine(send: SendProbe, { script, keyPrefix, isClusterNode }: EngineProbeOptions): Promise<Engine> {
   const [one, other] = isClusterNode ? [] : probeKeys(keyPrefix);
-  const run = (...keys: readonly (string | undefined)[]) => {
+  const run = async (...keys: readonly (string | undefined)[]) => {
     const named = keys.filter((key) => key !== undefined);
-    return answerTo(send(['EVAL', script.text, String(named.length), ...named]));
+    const answer = await answerTo(send(['EVALSHA', script.sha, String(named.length), ...named]));
+    // An engine may forget scripts at once.
+    return errorCodeOf(answer) === 'NOSCRIPT' ? answerTo(send(['EVAL', script.text, String(named.length), ...named])) : answer;
   };
-  const startedMs = monotonicNowMs();
   const [first, second, info] = await Promise.all([run(one), run(one, other), answerTo(send(['INFO', 'server']))]);
-  const roundMs = monotonicNowMs() - startedMs;
   const { name, version } = engineOf(info);
   await checkClock({ first, again: () => run(one) });
   await checkAtomic(name, send);
-  const separatesSlots = isRefusedForSlots(second);
-  return {
-    name,
-    version,
-    separatesSlots,
-    writeMs: typeof first === 'number' ? await writeMsOf({ roundMs, write: () => run(one), send }) : undefined,
-  };
+  return { name, version, separatesSlots: isRefusedForSlots(second) };
 }
 
 /** Whether the server answered that the keys of a script are of several slots. */
@@ -90,11 +78,11 @@ export function isRefusedForSlots(answer: unknown): boolean {
   return answer instanceof Error && (errorCodeOf(answer) === 'CROSSSLOT' || /same slot/i.test(answer.message));
 }
 
-/** Two keys below the prefix, of different slots. */
-function probeKeys(keyPrefix: string): readonly [string, string] {
-  const one = `${keyPrefix}weir:probe:1`;
+/** Two keys of different slots, among those that a user of Redis who only counts may use. No domain has `weir:` in its keys, because they escape the colon. */
+export function probeKeys(keyPrefix: string): readonly [string, string] {
+  const one = `${keyPrefix}1{weir:probe:1}`;
   // A prefix with a hash tag puts all keys into one slot; then no command of this Weir has keys of two.
-  const other = [2, 3].map((n) => `${keyPrefix}weir:probe:${n}`).find((key) => slotOf(key) !== slotOf(one));
+  const other = [2, 3].map((n) => `${keyPrefix}1{weir:probe:${n}}`).find((key) => slotOf(key) !== slotOf(one));
   return [one, other ?? one];
 }
 
@@ -154,22 +142,23 @@ function engineOf(info: unknown): Pick<Engine, 'name' | 'version'> {
   return UNKNOWN_ENGINE;
 }
 
-interface WriteMsInput {
-  /** Time of the round trip that wrote. */
-  readonly roundMs: number;
+/** Rounds of a measurement: the least of them is the engine's own, and not that of a busy moment. */
+const WRITES = 3;
+
+export interface WriteTime {
+  /** Writes a key of Weir's own. */
   readonly write: () => Promise<unknown>;
-  readonly send: SendProbe;
+  readonly ping: () => Promise<unknown>;
 }
 
-async function writeMsOf({ roundMs, write, send }: WriteMsInput): Promise<number> {
-  if (roundMs < SLOW_WRITE_MS) return 0;
-  let leastMs = Infinity;
-  for (let i = 0; i < SLOW_WRITES_MAX; i += 1) {
-    const pingMs = await timeOf(() => send(['PING']));
-    leastMs = Math.min(leastMs, (await timeOf(write)) - pingMs);
-    if (leastMs < SLOW_WRITE_MS) return Math.max(0, leastMs);
+/** Time that a write adds to a round trip, in milliseconds, by the least of a few of both. */
+export async function measureWrite({ write, ping }: WriteTime): Promise<number> {
+  let [leastWriteMs, leastPingMs] = [Infinity, Infinity];
+  for (let i = 0; i < WRITES; i += 1) {
+    leastPingMs = Math.min(leastPingMs, await timeOf(ping));
+    leastWriteMs = Math.min(leastWriteMs, await timeOf(write));
   }
-  return leastMs;
+  return Math.max(0, leastWriteMs - leastPingMs);
 }
 
 async function timeOf(ask: () => Promise<unknown>): Promise<number> {

@@ -7,7 +7,7 @@ import { redirectOf } from './client/redirect-error';
 import { RedisConnection, type RedisConnectionOptions } from './client/redis-connection';
 import { errorCodeOf, wasNotSent } from './client/redis-errors';
 import { readInfo, type EvictionReading } from './eviction-watch';
-import { isRefusedForSlots, probeEngine, UNKNOWN_ENGINE, type Engine } from './engine-probe';
+import { isRefusedForSlots, measureWrite, probeEngine, probeKeys, UNKNOWN_ENGINE, type Engine } from './engine-probe';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
 import { decodeApplied, encodeAdjustments } from './adjust-wire';
@@ -66,6 +66,12 @@ export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetin
   readonly isClusterNode?: boolean;
 }
 
+/** A script, and the prefix of its keys. */
+interface Probe {
+  readonly script: Script;
+  readonly keyPrefix: string;
+}
+
 export class RedisStore implements Store {
   /** The same server for buckets of slots that it is importing. */
   readonly importing: Store = {
@@ -76,6 +82,7 @@ export class RedisStore implements Store {
   private readonly connection: RedisConnection;
   private readonly scripts: StoreScripts;
   private readonly heartbeat = loadScript('heartbeat');
+  private readonly probe: Probe | undefined;
   private readonly isClusterNode: boolean;
   private readonly inFlightMax: number;
   private inFlight = 0;
@@ -92,11 +99,13 @@ export class RedisStore implements Store {
     this.isClusterNode = isClusterNode;
     this.inFlightMax = options.inFlightMax;
     // So that the first call of a new connection need not carry its script.
-    const greetings = [scripts.take, scripts.adjust, this.heartbeat].map(({ text, sha }) => ({
+    this.probe = probe && { script: loadScript('probe'), ...probe };
+    const loaded = [scripts.take, scripts.adjust, this.heartbeat, ...(this.probe ? [this.probe.script] : [])];
+    const greetings = loaded.map(({ text, sha }) => ({
       command: ['SCRIPT', 'LOAD', text],
       read: readWord(sha),
     }));
-    this.connection = new RedisConnection({ ...options, greetings, ...(probe && { probe: this.probing(probe) }) });
+    this.connection = new RedisConnection({ ...options, greetings, ...(this.probe && { probe: this.probing(this.probe) }) });
   }
 
   /** The findings at the last connect. `separatesSlots` also follows an error that the server answered since then. */
@@ -159,6 +168,15 @@ export class RedisStore implements Store {
     return readInfo(memory, stats);
   }
 
+  /** Time that a write adds to a round trip, in milliseconds. Rejects without a probe, or if the server refuses its script. */
+  measureWrite(): Promise<number> {
+    const { probe } = this;
+    if (probe === undefined) return Promise.reject(new Error('this connection has no probe'));
+    const [key] = probeKeys(probe.keyPrefix);
+    const run = { script: probe.script, keys: [key], args: [], read: (reply: unknown) => reply };
+    return measureWrite({ write: () => this.call(run, {}), ping: () => this.ping() });
+  }
+
   /** Resolves when Redis answers. */
   ping(): Promise<void> {
     return this.connection.ping();
@@ -203,10 +221,9 @@ export class RedisStore implements Store {
     throw this.redirectOf(error) ?? toStoreError(error);
   }
 
-  private probing({ keyPrefix }: { readonly keyPrefix: string }): NonNullable<RedisConnectionOptions['probe']> {
-    const script = loadScript('probe');
+  private probing(probe: Probe): NonNullable<RedisConnectionOptions['probe']> {
     return async (send) => {
-      this.found = await probeEngine(send, { script, keyPrefix, isClusterNode: this.isClusterNode });
+      this.found = await probeEngine(send, { ...probe, isClusterNode: this.isClusterNode });
       this.separatesSlots = this.found.separatesSlots;
     };
   }
