@@ -12,6 +12,8 @@ import { sourceFiles } from '../support/docs/source-files';
 
 /** Routes that no command calls: `curl` is enough for them. */
 const WITHOUT_COMMAND = [
+  // `weir simulate` needs no server.
+  'simulateRequest',
   'whoami',
   'listRules',
   'listSettings',

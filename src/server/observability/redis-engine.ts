@@ -24,7 +24,7 @@ interface Note {
 }
 
 export class RedisEngine {
-  /** What was said, so that a reconnect does not repeat it. Bounded by the nodes of a cluster. */
+  /** The notes that were logged, so that a reconnect does not repeat it. Bounded by the nodes of a cluster. */
   private readonly logged = new Set<string>();
 
   constructor(private readonly options: RedisEngineOptions) {}

@@ -9,7 +9,7 @@ import { showRecord } from './records/record-schemas';
 import { route, type AdminRoute } from '../route/route';
 import { readDescriptor } from '../route/selector-text';
 import { domain, next, object, page } from '../route/schemas';
-import { isShown, type AuditFilter } from './audit-filter';
+import { isShown, type AuditFilter } from '../audit-filter';
 
 const AUDIT_ID = /^\d{1,20}-\d{1,20}$/;
 

@@ -1,7 +1,7 @@
 /** Which entries of the audit log a list shows. */
 
-import type { AuditEntry } from '../../../state/control/control-store';
-import type { ControlKind, ControlRecord, EntrySelector } from '../../../state/control/control-record';
+import type { AuditEntry } from '../../state/control/control-store';
+import type { ControlKind, ControlRecord, EntrySelector } from '../../state/control/control-record';
 
 export interface AuditFilter {
   readonly author?: string;
