@@ -163,6 +163,29 @@ describe('TLS', () => {
   );
 
   test(
+    'files that change are read again for the next connection, and unusable ones leave those before in use',
+    async () => {
+      const port = await startTlsRedis({ pair: server, clients: 'yes' });
+      const trusted = path.join(mkdtempSync(path.join(tmpdir(), 'weir-ca-')), 'ca.pem');
+      const replace = (text: string | Buffer) => {
+        writeFileSync(trusted, text);
+      };
+      replace(readFileSync(otherCa.cert));
+      const env = { REDIS_URL: `rediss://127.0.0.1:${port}`, REDIS_TLS_CACERT: trusted, ...identity };
+      await withWeir(env, async ({ weir, ask }) => {
+        await expect(ask()).rejects.toMatchObject({ details: 'Redis is not connected' });
+        await untilTold(weir, 'self-signed certificate in certificate chain');
+        replace('half of a file');
+        await untilTold(weir, 'cannot be used, so those before stay in use: REDIS_TLS_CACERT');
+        replace(readFileSync(ca.cert));
+        expect(await untilAnswered(ask)).toBe(OK);
+        expect(weir.output()).toContain('were read again');
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     'the log reports a port without TLS',
     async () => {
       const redis = await startRedis();

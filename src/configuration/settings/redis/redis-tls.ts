@@ -5,11 +5,17 @@ import { readCertificates, readIdentity, type Identity } from '../tls/pem-files'
 import type { Settings } from '../table/settings';
 import { SettingsError, type SettingProblem } from '../table/settings-error';
 
-export interface RedisTls {
-  /** CA bundle that verifies Redis's certificate, as PEM text. Default: the authorities that Node trusts. */
+/** PEM text. */
+export interface RedisTlsMaterial {
+  /** CA bundle that verifies Redis's certificate. Default: the authorities that Node trusts. */
   readonly ca?: string;
-  /** Client certificate and key, as PEM text. */
+  /** Client certificate and key. */
   readonly identity?: Identity;
+}
+
+export interface RedisTls extends RedisTlsMaterial {
+  /** Reads the files again. Throws SettingsError with everything that is wrong. */
+  readonly reread: () => RedisTlsMaterial;
   /** Whether Redis's certificate must name the host of the connection. The signatures are always verified. */
   readonly verifyHostname: boolean;
 }
@@ -36,6 +42,11 @@ export function readRedisTls({ settings, isTlsUrl, isUnixSocket }: ReadRedisTlsI
     const message = 'a unix socket does not support TLS; leave it unset, or set REDIS_SOCKET_TYPE=tcp and REDIS_URL=host:port';
     throw new SettingsError([{ name: 'REDIS_TLS', message }]);
   }
+  const reread = () => readMaterial(settings);
+  return { ...reread(), reread, verifyHostname: !settings.redisTlsSkipHostnameVerification };
+}
+
+function readMaterial(settings: RedisTlsSettings): RedisTlsMaterial {
   const problems: SettingProblem[] = [];
   const ca = readCertificates({ name: 'REDIS_TLS_CACERT', file: settings.redisTlsCacert }, problems);
   const identity = readIdentity(
@@ -46,11 +57,7 @@ export function readRedisTls({ settings, isTlsUrl, isUnixSocket }: ReadRedisTlsI
     problems,
   );
   if (problems.length > 0) throw new SettingsError(problems);
-  return {
-    verifyHostname: !settings.redisTlsSkipHostnameVerification,
-    ...(ca !== undefined && { ca }),
-    ...(identity !== undefined && { identity }),
-  };
+  return { ...(ca !== undefined && { ca }), ...(identity !== undefined && { identity }) };
 }
 
 /** Without this check the password would cross the network in the clear. */

@@ -665,14 +665,14 @@ export const SETTINGS_TABLE = {
     name: 'REDIS_TLS_CLIENT_CERT',
     type: text('the path of a PEM file'),
     default: undefined,
-    meaning: 'Client certificate chain for Redis, without the root. Needs REDIS_TLS_CLIENT_KEY. Read at the start.',
+    meaning: 'Client certificate chain for Redis, without the root. Needs REDIS_TLS_CLIENT_KEY. Read again for each connection.',
   }),
   redisTlsClientKey: row({
     ...store,
     name: 'REDIS_TLS_CLIENT_KEY',
     type: text('the path of a PEM file'),
     default: undefined,
-    meaning: 'Private key of REDIS_TLS_CLIENT_CERT. Read at the start.',
+    meaning: 'Private key of REDIS_TLS_CLIENT_CERT. Read again for each connection.',
   }),
   redisTlsCacert: row({
     ...store,
@@ -680,7 +680,7 @@ export const SETTINGS_TABLE = {
     type: text('the path of a PEM file'),
     default: undefined,
     meaning:
-      'CA bundle of Redis, instead of system roots. Unset: the roots of Node, of the system, and of SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS. Read at the start.',
+      'CA bundle of Redis, instead of system roots. Unset: the roots of Node, of the system, and of SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS. Read again for each connection.',
   }),
   redisTlsSkipHostnameVerification: row({
     ...store,

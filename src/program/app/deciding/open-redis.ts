@@ -43,7 +43,7 @@ export interface OpenedRedis {
 export function openRedis(input: OpenRedisInput): OpenedRedis {
   const { onConnected, health, log, degraded, passed } = input;
   const { tls, description: where } = input.connection;
-  const connection = { ...input.connection, tls: tls !== false && secure(tls) };
+  const connection = { ...input.connection, tls: tls !== false && secure(tls, { log, where }) };
   const { place } = connection;
   const notify = watchConnection({ health, log, degraded, passed, where, tls: tls !== false });
   const onConnection = (state: ConnectionState): void => {

@@ -59,6 +59,7 @@ export const LOG_EVENTS = {
   redis_engine: 'Weir adapts to the engine of a Redis server, or a setting should: `address`, `engine`, `version`; once for each finding',
   redis_evicts: 'Redis may evict buckets: `address`, `policy`; or it has: `address`, `keys`, once a minute',
   redis_lost: 'Redis is unreachable or rejects the connection: `address`, `error`; a line with `times` and `awayMs` sums up several',
+  redis_tls_files: 'the certificates for Redis were read again; with `error` they cannot be used, and those before stay: `address`',
   rollout_failed: 'hits of rollouts were not counted, or one was not taken back: `error`; once a minute',
   rollout_stopped: 'a guard took a rollout back: `domain`, `rule`, `reason`; one process of all says it',
   setting_warning: 'an environment variable has no effect, or is not a setting',

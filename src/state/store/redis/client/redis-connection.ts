@@ -19,14 +19,18 @@ export interface RedisPlace {
   /** host:port, for the log and to detect a move. */
   readonly address: string;
   /** The same in the form of node-redis. */
-  readonly socket: NonNullable<RedisClientOptions['socket']>;
+  readonly socket: RedisSocket;
   /** Whether a majority confirms it, so that a working connection may be closed. */
   readonly isAgreed: boolean;
 }
 
+export type RedisSocket = NonNullable<RedisClientOptions['socket']>;
+
 export interface RedisConnectionOptions {
-  /** Address and credentials in the form of node-redis. */
-  readonly server: Pick<RedisClientOptions, 'username' | 'password' | 'credentialsProvider' | 'database' | 'socket'>;
+  /** Address and credentials in the form of node-redis. `socket` is asked before each dial. */
+  readonly server: Pick<RedisClientOptions, 'username' | 'password' | 'credentialsProvider' | 'database'> & {
+    readonly socket?: RedisSocket | (() => RedisSocket);
+  };
   /** Replaces `server.socket`: asked before each dial, and regularly. Closed with the connection. */
   readonly locator?: RedisLocator;
   /** Description of the trusted authorities, for the log. Absent: no TLS. */
@@ -209,7 +213,7 @@ export class RedisConnection {
   private async open(line: Line): Promise<void> {
     const { server, locator, greetings, probe } = this.options;
     try {
-      const { address, socket } = locator === undefined ? { socket: server.socket } : await locator.locate();
+      const { address, socket } = locator === undefined ? { socket: socketOf(server) } : await locator.locate();
       if (line !== this.line || this.isClosed) return;
       this.address = address;
       const client = makeClient(this.options, socket);
@@ -357,6 +361,10 @@ interface CheckPrimaryInput {
   readonly line: Line;
   readonly client: Client;
   readonly locator: RedisLocator;
+}
+
+function socketOf({ socket }: RedisConnectionOptions['server']): RedisSocket | undefined {
+  return typeof socket === 'function' ? socket() : socket;
 }
 
 function makeLine(): Line {

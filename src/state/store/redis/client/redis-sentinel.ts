@@ -116,7 +116,7 @@ class Sentinel {
       onTried = resolve;
     });
     this.connection = new RedisConnection({
-      server: { ...auth, socket: toSocket(address) },
+      server: { ...auth, socket: () => toSocket(address) },
       connectTimeoutMs,
       ...(trusted !== undefined && { trusted }),
       silenceMs: SENTINEL_SILENCE_MS,
