@@ -5,24 +5,29 @@ import type { Environment } from '../../configuration/settings/table/settings';
 import type { SettingProblem } from '../../configuration/settings/table/settings-error';
 import { settingsInForce, type SettingInForce, type SettingsInForce } from '../../configuration/settings/settings-in-force';
 import { GROUPS } from '../../configuration/settings/table/setting-row';
+import type { ProbedRedis } from '../app/deciding/probe-redis';
 import { readArgs } from './read-args';
 import { readChoice } from './usage-error';
 
-export const SETTINGS_USAGE = `weir settings [--changed] [--format text|json]
+export const SETTINGS_USAGE = `weir settings [--changed] [--probe] [--format text|json]
 
   --changed  show only what the environment sets
+  --probe    also connect to each Redis, and show what Weir finds there
   --format   text (default) or json
 
-Secrets are hidden. Exits with 1 if weir serve would not start with these settings.`;
+Secrets are hidden. Exits with 1 if weir serve would not start with these settings, or cannot use a Redis that --probe asks.`;
 
 export const SETTINGS_OPTIONS = {
   changed: { type: 'boolean' },
+  probe: { type: 'boolean' },
   format: { type: 'string' },
 } as const;
 
 interface Shown extends SettingsInForce {
   /** Reasons why Weir would not start with this environment. */
   readonly problems: readonly SettingProblem[];
+  /** Absent: nobody asked for it. */
+  readonly probed?: readonly ProbedRedis[];
 }
 
 /**
@@ -36,9 +41,16 @@ export async function showSettings({ args, env }: { readonly args: readonly stri
   const all = settingsInForce(env);
   const settings = all.settings.filter(({ source }) => values.changed !== true || source === 'environment');
   const problems = await problemsOfStart(env);
-  const shown = { ...all, settings, problems };
+  const probed = values.probe === true && problems.length === 0 ? await probe(env) : undefined;
+  const shown = { ...all, settings, problems, ...(probed && { probed }) };
   process.stdout.write(format === 'json' ? formatJson(shown) : formatText(shown));
-  return problems.length > 0 ? 1 : 0;
+  return problems.length > 0 || probed?.some(({ engine }) => engine === undefined) === true ? 1 : 0;
+}
+
+/** Loaded only here: the client of Redis costs a command that prints settings 100 ms. */
+async function probe(env: Environment): Promise<readonly ProbedRedis[]> {
+  const { probeRedis } = await import('../app/deciding/probe-redis.js');
+  return probeRedis(env);
 }
 
 /** Writes an unset setting as null, because JSON omits undefined. */
@@ -46,7 +58,7 @@ function formatJson({ settings, ...rest }: Shown): string {
   return `${JSON.stringify({ settings: settings.map((setting) => ({ ...setting, value: setting.value ?? null })), ...rest }, null, 2)}\n`;
 }
 
-function formatText({ settings, reference, unknown, problems }: Shown): string {
+function formatText({ settings, reference, unknown, problems, probed = [] }: Shown): string {
   const nameWidth = widthOf(settings.map(({ name }) => name));
   const valueWidth = widthOf(settings.map(shownValue));
   const line = (setting: SettingInForce) =>
@@ -61,12 +73,24 @@ function formatText({ settings, reference, unknown, problems }: Shown): string {
       title: 'Unknown',
       lines: unknown.map(({ name, meant, write }) => `  ${name}: ${write === undefined ? `did you mean ${meant}?` : `set ${write}`}`),
     },
+    { title: 'Redis', lines: probed.flatMap(probedLines) },
     { title: 'Invalid: Weir would not start', lines: problems.map(({ name, message }) => `  ${name}: ${message}`) },
   );
   return blocks
     .filter(({ lines }) => lines.length > 0)
     .map(({ title, lines }) => `${title}\n${lines.join('\n')}\n`)
     .join('\n');
+}
+
+function probedLines({ address, engine, cause, isClusterNode, writeMs, policy }: ProbedRedis): readonly string[] {
+  if (engine === undefined) return [`  ${address}: cannot be used: ${cause ?? 'no cause known'}`];
+  const slots = engine.separatesSlots ? 'refused: Weir sends each slot apart' : 'accepted';
+  return [
+    `  ${address}: ${[engine.name, engine.version].filter((word) => word !== '').join(' ')}`,
+    ...(isClusterNode ? [] : [`    scripts with keys of several slots: ${slots}`]),
+    ...(writeMs === undefined ? [] : [`    a write takes ${writeMs.toFixed(1)} ms longer than an answer`]),
+    `    maxmemory-policy: ${policy ?? 'not shown'}`,
+  ];
 }
 
 interface Block {

@@ -5,6 +5,7 @@ import { OK, OVER_LIMIT, RlsClient } from '../../support/clients/rls-client';
 import { httpRequest } from '../../support/clients/http-client';
 import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';
+import { runWeir } from '../../support/processes/command';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
 import { startFakeEngine, type EngineBehaviour, type FakeEngine } from '../../support/redis/fake-engine';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
@@ -145,6 +146,29 @@ test('a request with buckets of several slots takes from all of them or from non
   expect((await ask('full', 'fresh')).overall_code).toBe(OVER_LIMIT);
   expect((await ask('fresh', 'other')).overall_code).toBe(OK);
   expect([await left('fresh'), await left('other')]).toEqual([LIMIT - 2, LIMIT - 2]);
+});
+
+test('weir settings --probe shows the engine and its findings, or why it cannot be used', async () => {
+  const probed = async (behaviour: EngineBehaviour) => {
+    const other = await startFakeEngine(redis.port, behaviour);
+    const { exitCode, stdout } = await runWeir(['settings', '--changed', '--probe'], { env: { REDIS_URL: `127.0.0.1:${other.port}` } });
+    await other.stop();
+    return {
+      exitCode,
+      redis: stdout
+        .slice(stdout.indexOf('\nRedis\n'))
+        .replace(/\d{4,5}/g, 'PORT')
+        .replace(/[\d.]+ ms/, 'N ms'),
+    };
+  };
+  const { exitCode, redis: shown } = await probed({ crossSlot: CROSS_SLOT });
+  expect(exitCode).toBe(0);
+  expect(shown).toMatch(
+    /^\nRedis\n {2}redis:\/\/127\.0\.0\.1:PORT\/0: redis [\d.]+\n {4}scripts with keys of several slots: refused: Weir sends each slot apart\n {4}a write takes N ms longer than an answer\n {4}maxmemory-policy: noeviction\n$/,
+  );
+  const refused = await probed({ time: "{ '0', '0' }" });
+  expect(refused.exitCode).toBe(1);
+  expect(refused.redis).toContain(': cannot be used: TIME in its scripts is 0 s since 1970; limits need a real clock there');
 });
 
 test('the deadline that an engine with slow writes needs is proposed', async () => {

@@ -219,7 +219,7 @@ interface OpenSentinelsInput extends Pick<OpenServerInput, 'settings'> {
   readonly tls: SecuredConnection['tls'];
 }
 
-function openSentinels({ settings, place, tls }: OpenSentinelsInput): RedisSentinels {
+export function openSentinels({ settings, place, tls }: OpenSentinelsInput): RedisSentinels {
   const toSocketOf = (address: HostPort) => toSocket(address, tls);
   return new RedisSentinels({ ...place, toSocket: toSocketOf, connectTimeoutMs: settings.redisConnectTimeoutMs, ...trustedBy(tls) });
 }
