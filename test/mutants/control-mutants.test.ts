@@ -34,7 +34,7 @@ const NAMES: readonly ControlScriptName[] = ['write', 'read'];
 const WRITE_ID_MS = 3_600_000;
 
 /** Among the keys of a write. */
-const WRITE_ID_AT = 10;
+const WRITE_ID_AT = 11;
 
 /** A write takes seconds at most until its id is looked at. */
 const LATE_MS = 60_000;

@@ -66,7 +66,7 @@ const PENALTIES: readonly HandMadeLife[] = [
     live: async ({ store, setNow, setBounds }) => {
       await setNow(START_US);
       await put(store, [penalty('a', MS + 10), penalty('b', MS + 10), tenant('e', 'p', MS + 10)]);
-      setBounds({ penalties: 1, records: [0, 0, 0, 0, 0] });
+      setBounds({ penalties: 1, records: [0, 0, 0, 0, 0, 0] });
       await put(store, [penalty('a', MS + 20)]);
       await store.write({ changes: [{ delete: keyOf(penalty('b', 0)) }, { put: penalty('c', MS + 20) }], audit: note('ann') });
       setBounds({ penalties: 1 });
@@ -101,7 +101,7 @@ const ENDS: readonly HandMadeLife[] = [
     name: 'a full store whose one room an ended record takes',
     live: async ({ store, setNow, setBounds }) => {
       await setNow(START_US);
-      setBounds({ records: [2, 2, 2, 2, 2] });
+      setBounds({ records: [2, 2, 2, 2, 2, 2] });
       await put(store, [tenant('a', 'p', MS + 1), tenant('b')]);
       await setNow(START_US + 1_000);
       await put(store, [tenant('a'), tenant('c')]);
@@ -393,7 +393,7 @@ export const BIG_LIVES: readonly HandMadeLife[] = [
       await setNow(START_US);
       await put(store, numbered(1_402, MS + 1));
       await setNow(START_US + 2_000);
-      setBounds({ records: [2, 9, 9, 9, 9] });
+      setBounds({ records: [2, 9, 9, 9, 9, 9] });
       await put(store, [tenant('a')], { dryRun: true });
       await put(store, [tenant('a')]);
       await store.write({ changes: [{ delete: keyOf(tenant('a')) }, { put: tenant('t1401'), expect: 'absent' }], audit: note('ann') });
@@ -408,7 +408,7 @@ export const BIG_LIVES: readonly HandMadeLife[] = [
         setBounds({});
         await put(store, numbered(count, startMs + 1));
         await setNow((startMs + 1) * 1_000);
-        setBounds({ records: [i, 9, 9, 9, 9] });
+        setBounds({ records: [i, 9, 9, 9, 9, 9] });
         await put(store, [tenant(`a${i}`), tenant(`b${i}`)]);
         await store.changesAfter(undefined);
         await put(store, [tenant(`a${i}`)]);
@@ -421,7 +421,7 @@ export const BIG_LIVES: readonly HandMadeLife[] = [
       await setNow(START_US);
       await put(store, numbered(402, MS + 1));
       await setNow(START_US + 2_000);
-      setBounds({ records: [300, 9, 9, 9, 9] });
+      setBounds({ records: [300, 9, 9, 9, 9, 9] });
       await put(store, [tenant('a')]);
     },
   },

@@ -104,7 +104,7 @@ export const HAND_MADE: readonly HandMadeLife[] = [
     name: 'a store that is full',
     live: async ({ store, setNow, setBounds }) => {
       await setNow(START_US);
-      setBounds({ records: [2, 9, 9, 2, 1] });
+      setBounds({ records: [2, 9, 9, 2, 1, 1] });
       await put(store, [tenant('a'), tenant('b')]);
       await put(store, [tenant('c')]);
       await put(store, [tenant('a', 'q')]);
@@ -119,7 +119,7 @@ export const HAND_MADE: readonly HandMadeLife[] = [
       await store.write({ changes: [{ delete: keyOf(tenant('b')) }], audit: note('ann') });
       await put(store, [tenant('y')]);
       // More records than another version of Weir allows: they may still be replaced and deleted.
-      setBounds({ records: [1, 1, 1, 1, 1] });
+      setBounds({ records: [1, 1, 1, 1, 1, 1] });
       await put(store, [block('a', MS + 5_000)]);
       await store.write({ changes: [{ delete: keyOf(block('a')) }], audit: note('ann') });
       await readAll(store);

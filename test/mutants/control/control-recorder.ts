@@ -50,7 +50,7 @@ const LOG_AT = 5;
 const AUDIT_AT = 6;
 const AUDIT_BYTES_AT = 7;
 const RECORDS_AT = 12;
-const PENALTIES_AT = 17;
+const PENALTIES_AT = 18;
 
 export interface Recorder {
   readonly store: RedisControlStore;

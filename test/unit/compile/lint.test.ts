@@ -166,7 +166,12 @@ test('a rejected number is not reported as missing, too', () => {
 });
 
 test('every rule has its case', () => {
-  expect([...new Set(FOUND.map(({ rule }) => rule))].sort()).toEqual(Object.keys(WARNING_RULES).sort());
+  expect([...new Set(FOUND.map(({ rule }) => rule))].sort()).toEqual(
+    // Only `weir check --tests` finds it.
+    Object.keys(WARNING_RULES)
+      .filter((rule) => rule !== 'untested-rule')
+      .sort(),
+  );
 });
 
 test.each<{ what: string; text: string; options?: Partial<CompileOptions> }>([
