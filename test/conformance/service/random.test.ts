@@ -16,6 +16,8 @@ import type { Store } from '../../../src/state/store/port/store';
 import { keepFigure } from '../../support/docs/figure';
 
 const REQUESTS = casesOf(10_000);
+/** Enough for a remembered denial among them, with any seed. */
+const REQUESTS_REMEMBERED = 4 * REQUESTS;
 const REQUESTS_REDIS = casesOf(2_000);
 const REQUESTS_BY_MODE = casesOf(2_000);
 /** Of each run: many enough for any shape, few enough that their counters fill. */
@@ -123,11 +125,11 @@ test.each<Modes>([
 );
 
 test(
-  `Weir answers and counts ${REQUESTS} requests as the model does with the deny cache on`,
+  `Weir answers and counts ${REQUESTS_REMEMBERED} requests as the model does with the deny cache on`,
   async () => {
     // On few rules and in little time, so that denials come again while they are remembered.
     const report = await run({
-      requests: REQUESTS,
+      requests: REQUESTS_REMEMBERED,
       configs: 10,
       stepsMs: [0, 0, 1, 20, 200],
       descriptorsMax: 1,
