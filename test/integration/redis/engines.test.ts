@@ -157,7 +157,7 @@ test('weir settings --probe shows the engine and its findings, or why it cannot 
       exitCode,
       redis: stdout
         .slice(stdout.indexOf('\nRedis\n'))
-        .replace(/\d{4,5}/g, 'PORT')
+        .replace(/:\d{4,5}\//, ':PORT/')
         .replace(/[\d.]+ ms/, 'N ms'),
     };
   };

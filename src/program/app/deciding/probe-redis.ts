@@ -60,8 +60,7 @@ interface ProbeServerOptions {
 async function probeServer(connection: ServerConnection, { settings, isClusterNode }: ProbeServerOptions): Promise<ProbedRedis> {
   const log = createLogger({ level: 'fatal', format: settings.logFormat });
   const { place, tls, description: address } = connection;
-  let cause = `no answer within ${WAIT_MS} ms`;
-  let isConnected = false;
+  const last = { isConnected: false, cause: `no answer within ${WAIT_MS} ms` };
   const store = new RedisStore({
     server: toClientOptions(connection, log),
     ...('sentinels' in place && { locator: openSentinels({ settings, place, tls }) }),
@@ -72,13 +71,13 @@ async function probeServer(connection: ServerConnection, { settings, isClusterNo
     silenceMs: WAIT_MS,
     inFlightMax: 100,
     onConnection: (state) => {
-      isConnected = state.connected;
-      if (state.cause !== undefined) ({ cause } = state);
+      last.isConnected = state.connected;
+      if (state.cause !== undefined) last.cause = state.cause;
     },
   });
   try {
     await store.connect({ waitMs: WAIT_MS });
-    if (!isConnected) return { address, isClusterNode, cause };
+    if (!last.isConnected) return { address, isClusterNode, cause: last.cause };
     const writeMs = await store.measureWrite().catch(() => undefined);
     const policy = await store.readEviction().then(
       (reading) => reading.policy,
