@@ -7,6 +7,9 @@ import { SettingsError } from '../../../src/configuration/settings/table/setting
 import { chooseStore } from '../../../src/configuration/settings/redis/store-choice';
 import { makeCertificates } from '../../support/servers/certificates';
 import { writeText } from '../../support/config/temp-config';
+import type { RedisTlsMaterial } from '../../../src/configuration/settings/redis/redis-tls';
+
+const reread = expect.any(Function) as () => RedisTlsMaterial;
 
 const SECRET = 'hunter2';
 
@@ -56,7 +59,7 @@ describe('The store is', () => {
     [
       { REDIS_URL: `rediss://u:${SECRET}%21@[::1]:7/3` },
       {
-        tls: { verifyHostname: true },
+        tls: { verifyHostname: true, reread },
         database: 3,
         place: { host: '::1', port: 7 },
         username: 'u',
@@ -70,7 +73,12 @@ describe('The store is', () => {
     ],
     [
       { REDIS_URL: 'h:1', REDIS_SOCKET_TYPE: 'tcp', REDIS_TLS: 'true', REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: 'true' },
-      { tls: { verifyHostname: false }, database: 0, place: { host: 'h', port: 1 }, description: 'rediss://h:1/0' },
+      {
+        tls: { verifyHostname: false, reread },
+        database: 0,
+        place: { host: 'h', port: 1 },
+        description: 'rediss://h:1/0',
+      },
     ],
     [
       { REDIS_TYPE: 'SENTINEL', REDIS_URL: 'my.master_1,h1:26379', REDIS_AUTH: SECRET },
@@ -84,7 +92,7 @@ describe('The store is', () => {
     [
       { REDIS_TYPE: 'sentinel', REDIS_URL: 'm, h:1, [::1]:2', REDIS_SENTINEL_AUTH: `u:${SECRET}`, REDIS_TLS: 'true' },
       {
-        tls: { verifyHostname: true },
+        tls: { verifyHostname: true, reread },
         database: 0,
         place: {
           masterName: 'm',
@@ -113,7 +121,12 @@ describe('The store is', () => {
     ],
     [
       { REDIS_URL: 'redis://h', REDIS_TLS: '1' },
-      { tls: { verifyHostname: true }, database: 0, place: { host: 'h', port: 6379 }, description: 'rediss://h:6379/0' },
+      {
+        tls: { verifyHostname: true, reread },
+        database: 0,
+        place: { host: 'h', port: 6379 },
+        description: 'rediss://h:6379/0',
+      },
     ],
   ])('Redis for %j', (env, connection) => {
     expect(connectionOf(env)).toEqual({ ...connection, pipeline: NO_WINDOW });
@@ -175,7 +188,7 @@ describe('The Redis for limits of one second', () => {
     [
       { REDIS_PERSECOND_URL: 'p:1,q:2', REDIS_PERSECOND_TYPE: 'cluster', REDIS_PERSECOND_TLS: 'true' },
       {
-        tls: { verifyHostname: true },
+        tls: { verifyHostname: true, reread },
         database: 0,
         place: {
           seeds: [
