@@ -212,6 +212,7 @@ export const STAGES = [
   {
     name: 'unit',
     folders: ['test/unit', 'test/simulation'],
+    needs: ['build'],
     onlyLong: ['test/unit/bench/run-load.test.ts'],
     cores: 1,
     workers: 1,
