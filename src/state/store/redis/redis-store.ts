@@ -86,8 +86,7 @@ export class RedisStore implements Store {
   private readonly isClusterNode: boolean;
   private readonly inFlightMax: number;
   private inFlight = 0;
-  private found = UNKNOWN_ENGINE;
-  private separatesSlots = false;
+  private found: Engine = UNKNOWN_ENGINE;
 
   constructor({
     scripts = { take: loadScript('take'), adjust: loadScript('adjust') },
@@ -110,7 +109,7 @@ export class RedisStore implements Store {
 
   /** The findings at the last connect. `separatesSlots` also follows an error that the server answered since then. */
   get engine(): Engine {
-    return { ...this.found, separatesSlots: this.separatesSlots };
+    return this.found;
   }
 
   /** Starts to connect, and goes on trying until closed. Resolves when first connected, or after `waitMs` without. */
@@ -120,12 +119,12 @@ export class RedisStore implements Store {
 
   /** All buckets of a group must be of one slot if the server separates slots, which `SplitStore` ensures. */
   take(groups: readonly Group[], options: RunOptions = {}): Promise<readonly GroupOutcome[]> {
-    if (!this.separatesSlots) return this.takeTogether(groups, options);
+    if (!this.found.separatesSlots) return this.takeTogether(groups, options);
     return askByPart(groups, { partOf: slotOfGroup, ask: (_, some) => this.takeTogether(some, options) });
   }
 
   adjust(adjustments: readonly Adjustment[], options: RunOptions = {}): Promise<readonly AdjustOutcome[]> {
-    if (!this.separatesSlots) return this.adjustTogether(adjustments, options);
+    if (!this.found.separatesSlots) return this.adjustTogether(adjustments, options);
     const partOf = ({ bucketKey }: Adjustment) => slotOf(bucketKey);
     return askByPart(adjustments, { partOf, ask: (_, some) => this.adjustTogether(some, options) });
   }
@@ -217,14 +216,13 @@ export class RedisStore implements Store {
   private fail(error: unknown): never {
     this.inFlight -= 1;
     // The next calls hold to it; this one ran nothing.
-    if (!this.isClusterNode && isRefusedForSlots(error)) this.separatesSlots = true;
+    if (!this.isClusterNode && isRefusedForSlots(error)) this.found = { ...this.found, separatesSlots: true };
     throw this.redirectOf(error) ?? toStoreError(error);
   }
 
   private probing(probe: Probe): NonNullable<RedisConnectionOptions['probe']> {
     return async (send) => {
       this.found = await probeEngine(send, { ...probe, isClusterNode: this.isClusterNode });
-      this.separatesSlots = this.found.separatesSlots;
     };
   }
 
