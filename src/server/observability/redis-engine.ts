@@ -1,4 +1,4 @@
-/** Reports the engine of a Redis server to log and metrics, and what Weir does differently because of it. */
+/** Reports the engines of Redis servers to log and metrics, and what Weir does differently because of them. */
 
 import type { Engine } from '../../state/store/redis/engine-probe';
 import { event } from './log/log-event';
@@ -14,50 +14,76 @@ export interface RedisEngineOptions {
   readonly timeoutMs: number;
 }
 
+/** The reporter of one server. */
+export interface WatchedEngine {
+  /** Called after each connect. True: the time of a write at this address is not known yet. */
+  onConnected(address: string, engine: Engine): boolean;
+  /** Called with the time of a write, in milliseconds. */
+  onWrite(address: string, engine: Engine, writeMs: number): void;
+  /** The server is not used any more. */
+  forget(): void;
+}
+
 /** The proposed deadline is this many writes: batches wait for one another. */
 const WRITES_OF_DEADLINE = 5;
 
-interface Note {
-  readonly kind: 'slots' | 'writes';
-  readonly engine: Engine;
-  readonly note: string;
-}
-
 export class RedisEngine {
-  /** The notes that were logged, so that a reconnect does not repeat it. Bounded by the nodes of a cluster. */
-  private readonly logged = new Set<string>();
+  /** The number of servers that show each engine and version: a series ends with its last server. */
+  private readonly servers = new Map<string, number>();
 
   constructor(private readonly options: RedisEngineOptions) {}
 
-  /** Called after each connect. */
-  onConnected(address: string, engine: Engine): void {
+  watch(): WatchedEngine {
+    let shown: Engine | undefined;
+    // The address of each note, so that a reconnect does not repeat it.
+    let [apart, measured] = ['', ''];
+    return {
+      onConnected: (address, engine) => {
+        this.replace(shown, engine);
+        shown = engine;
+        if (engine.separatesSlots && apart !== address) {
+          apart = address;
+          const note =
+            'refuses scripts with keys of several slots: Weir sends the buckets of each slot apart, and a request with buckets in several slots takes two round trips';
+          this.warn({ address, engine, note });
+        }
+        return measured !== address;
+      },
+      onWrite: (address, engine, writeMs) => {
+        measured = address;
+        const wantedMs = Math.ceil(writeMs * WRITES_OF_DEADLINE);
+        if (wantedMs <= this.options.timeoutMs) return;
+        const note = `needs ${writeMs.toFixed(1)} ms for a write: if that is its nature, set REDIS_OP_TIMEOUT=${wantedMs}ms, or many decisions are made without it`;
+        this.warn({ address, engine, note });
+      },
+      forget: () => {
+        this.replace(shown, undefined);
+        shown = undefined;
+      },
+    };
+  }
+
+  private replace(before: Engine | undefined, now: Engine | undefined): void {
+    if (now !== undefined) this.count(now, 1);
+    if (before !== undefined) this.count(before, -1);
+  }
+
+  private count({ name, version }: Engine, change: 1 | -1): void {
     const { metrics, store } = this.options;
-    const { name, version, separatesSlots } = engine;
-    metrics.redisEngine.set({ store, engine: name, version }, 1);
-    if (separatesSlots)
-      this.warn(address, {
-        kind: 'slots',
-        engine,
-        note: 'refuses scripts with keys of several slots: Weir sends the buckets of each slot apart, and a request with buckets in several slots takes two round trips',
-      });
+    const labels = { store, engine: name, version };
+    const key = `${name} ${version}`;
+    const servers = (this.servers.get(key) ?? 0) + change;
+    if (servers > 0) {
+      this.servers.set(key, servers);
+      metrics.redisEngine.set(labels, 1);
+    } else {
+      this.servers.delete(key);
+      metrics.redisEngine.remove(labels);
+    }
   }
 
-  /** Called with the time of a write, in milliseconds. */
-  onWrite(address: string, engine: Engine, writeMs: number): void {
-    const wantedMs = Math.ceil(writeMs * WRITES_OF_DEADLINE);
-    if (wantedMs <= this.options.timeoutMs) return;
-    this.warn(address, {
-      kind: 'writes',
-      engine,
-      note: `needs ${writeMs.toFixed(1)} ms for a write: if that is its nature, set REDIS_OP_TIMEOUT=${wantedMs}ms, or many decisions are made without it`,
-    });
-  }
-
-  /** Each kind of note once for each address. */
-  private warn(address: string, { kind, engine: { name, version }, note }: Note): void {
-    const said = `${kind} ${address}`;
-    if (this.logged.has(said)) return;
-    this.logged.add(said);
+  private warn({ address, engine, note }: { readonly address: string; readonly engine: Engine; readonly note: string }): void {
+    const { name, version } = engine;
     this.options.log.warn(event('redis_engine', { address, engine: name, version }), `Redis at ${address} (${name} ${version}) ${note}`);
   }
 }

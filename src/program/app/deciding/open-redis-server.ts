@@ -7,7 +7,7 @@ import { monotonicNowMs as nowMs } from '../../../lib/clock';
 import type { Breakers, WatchedBreaker } from '../../../server/observability/breakers';
 import type { Logger } from '../../../server/observability/log/logger';
 import { describePrimary } from '../../../server/observability/redis-connection-watch';
-import type { RedisEngine } from '../../../server/observability/redis-engine';
+import type { RedisEngine, WatchedEngine } from '../../../server/observability/redis-engine';
 import type { RedisEviction } from '../../../server/observability/redis-eviction';
 import { notAsked } from '../../../state/resilience/breaker';
 import type { CircuitState } from '../../../state/resilience/circuit';
@@ -47,7 +47,7 @@ export interface OpenServerInput {
   /** The reporter of servers that evict keys. Absent: another connection of this process watches them. */
   readonly eviction?: { readonly seen: RedisEviction; readonly store: string };
   /** The reporter of engines. Absent: another connection of this process reports them. */
-  readonly engine?: Pick<RedisEngine, 'onConnected' | 'onWrite'>;
+  readonly engine?: Pick<RedisEngine, 'watch'>;
   readonly ownLag: EventLoopLag;
   /** Measures each command, and each call that is rejected before it becomes one. */
   readonly measure: StoreMeasure;
@@ -66,6 +66,7 @@ export class OpenedServer {
   private readonly watchedBreaker: WatchedBreaker;
   private readonly watchedEviction: ReturnType<RedisEviction['watch']> | undefined;
   private readonly evictionWatch: EvictionWatch | undefined;
+  private readonly watchedEngine: WatchedEngine | undefined;
   /** The server in messages; behind sentinels the primary that they name. */
   private description: string;
   private name: ServerName | undefined;
@@ -78,6 +79,7 @@ export class OpenedServer {
     this.name = 'sentinels' in place ? undefined : nameOfPlace(place);
     this.watchedBreaker = breakers.watch();
     this.watchedEviction = eviction?.seen.watch();
+    this.watchedEngine = input.engine?.watch();
     this.redis = this.makeRedis();
     this.evictionWatch =
       eviction &&
@@ -142,7 +144,7 @@ export class OpenedServer {
     }
     if (connected) {
       this.wrapped.breaker.reset();
-      if (this.input.engine !== undefined) void this.reportEngine(this.input.engine);
+      if (this.watchedEngine !== undefined) void this.reportEngine(this.watchedEngine);
       this.evictionWatch?.start();
     } else {
       this.evictionWatch?.stop();
@@ -151,11 +153,12 @@ export class OpenedServer {
   }
 
   /** Never rejects: a server that refuses the measurement is used without it. */
-  private async reportEngine(reporter: Pick<RedisEngine, 'onConnected' | 'onWrite'>): Promise<void> {
-    const { engine } = this.redis;
-    reporter.onConnected(this.description, engine);
-    const writeMs = await this.redis.measureWrite().catch(() => undefined);
-    if (writeMs !== undefined) reporter.onWrite(this.description, engine, writeMs);
+  private async reportEngine(watched: WatchedEngine): Promise<void> {
+    const { redis, description: address } = this;
+    const { engine } = redis;
+    if (!watched.onConnected(address, engine)) return;
+    const writeMs = await redis.measureWrite().catch(() => undefined);
+    if (writeMs !== undefined) watched.onWrite(address, engine, writeMs);
   }
 
   private onBreaker(state: CircuitState): void {
@@ -163,6 +166,7 @@ export class OpenedServer {
     if (state === 'gone') {
       this.evictionWatch?.stop();
       this.watchedEviction?.forget();
+      this.watchedEngine?.forget();
     }
     this.probe.onState(state);
   }

@@ -194,7 +194,7 @@ export const METRICS = {
     name: 'weir_redis_engine_info',
     aggregator: 'max',
     labels: ['store', 'engine', 'version'],
-    help: '1 for each engine that a Redis server showed by INFO when it was connected: redis, valkey, dragonfly, garnet, keydb, kvrocks or unknown.',
+    help: '1 for each engine and version that a Redis server in use showed by INFO when it was connected last: redis, valkey, dragonfly, garnet, keydb, kvrocks or unknown.',
   },
   clusterRedirects: {
     type: 'counter',
