@@ -79,7 +79,7 @@ test.each([
   ['the embedded store', 476, () => Promise.resolve({ env: { BACKEND_TYPE: 'memory' }, stop: () => Promise.resolve() })],
   [
     'Redis',
-    1_011,
+    1_010,
     async () => {
       const redis = await startRedis();
       return { env: { REDIS_URL: `127.0.0.1:${redis.port}` }, stop: () => redis.stop() };

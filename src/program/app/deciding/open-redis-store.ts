@@ -27,7 +27,6 @@ import { slotOf, SLOTS } from '../../../state/store/redis/cluster-slots';
 import { OneByOneStore } from '../../../state/store/layers/one-by-one-store';
 import { isPerSecond, PerSecondStore } from '../../../state/store/layers/per-second-store';
 import { SplitStore, type SplitStoreOptions } from '../../../state/store/layers/split-store';
-import { PartsIfNeeded } from '../../../state/store/layers/parts-if-needed';
 import type { Store } from '../../../state/store/port/store';
 import { StoreError } from '../../../state/store/port/store-error';
 import type { TopExchange } from '../../../state/top/exchange';
@@ -378,5 +377,10 @@ export function inParts({ settings, choice, metrics, main, second, onGivenBack }
   );
   if (second !== undefined || 'seeds' in choice.connection.place) return parts;
   // One server decides a request as a whole, unless its engine refuses a script with keys of several slots.
-  return new PartsIfNeeded({ whole: main.store, parts, areNeeded: () => main.separatesSlots() });
+  const chosen = () => (main.separatesSlots() ? parts : main.store);
+  return {
+    take: (groups, options) => chosen().take(groups, options),
+    adjust: (adjustments, options) => chosen().adjust(adjustments, options),
+    close: () => main.store.close(),
+  };
 }
