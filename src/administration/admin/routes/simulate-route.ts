@@ -4,6 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isOutsideWindows, type Group, type GroupVerdict } from '../../../domain/bucket/take';
 import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
+import { US_PER_S } from '../../../lib/time-units';
 import { MemoryStore } from '../../../state/store/memory/memory-store';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
@@ -11,7 +12,7 @@ import { route } from '../route/route';
 import { descriptors, domain, object } from '../route/schemas';
 import { groupOf, toRequest } from './live-request';
 
-/** Most requests of one simulation: some tens of milliseconds in the thread of the admin API. */
+/** Most requests of one simulation. Each costs some microseconds for a bucket, in the thread of the admin API. */
 const REQUESTS_MAX = 20_000;
 
 /** Parts into which the time is divided. */
@@ -19,8 +20,6 @@ const COLUMNS = 60;
 
 /** Decisions between two turns of the event loop, so that other calls are answered meanwhile. */
 const AT_ONCE = 200;
-
-const US_PER_S = 1_000_000;
 
 const column = object({
   from_seconds: Type.Number({ minimum: 0 }),

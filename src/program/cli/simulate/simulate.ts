@@ -10,6 +10,7 @@ import { HITS_MAX, type RateLimitRequest } from '../../../domain/descriptor/desc
 import type { GlobalModes } from '../../../domain/rule/match';
 import type { RuleSet } from '../../../domain/rule/rule-set';
 import { BadRequestError } from '../../../lib/errors';
+import { US_PER_S } from '../../../lib/time-units';
 import { readConfiguration } from '../configuration';
 import { readArgs } from '../read-args';
 import { readDescriptors } from '../read-descriptor';
@@ -247,7 +248,7 @@ function readRetry(text = 'none'): Retry {
 /** One row for each column of each simulation. */
 function simulationCsv(simulations: readonly Simulation[]): string {
   const rows = simulations.flatMap(({ name, columns }) =>
-    columns.map(({ fromUs, admitted, denied, left }) => [csvText(name), fromUs / 1_000_000, admitted, denied, left ?? ''].join(',')),
+    columns.map(({ fromUs, admitted, denied, left }) => [csvText(name), fromUs / US_PER_S, admitted, denied, left ?? ''].join(',')),
   );
   return `${['name,from_seconds,admitted,denied,left', ...rows].join('\n')}\n`;
 }

@@ -1,5 +1,6 @@
 /** A simulation as a table and a picture in the terminal. */
 
+import { US_PER_S } from '../../../lib/time-units';
 import type { Column, Simulation } from './run-simulation';
 
 const BARS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -48,11 +49,11 @@ function bar(value: number, most: number): string {
 function axisOf(columns: readonly Column[]): string {
   const step = (columns[1]?.fromUs ?? 0) - (columns[0]?.fromUs ?? 0);
   const endUs = (columns.at(-1)?.fromUs ?? 0) + step;
-  const end = `${(endUs / 1_000_000).toFixed(endUs < 10_000_000 ? 2 : 0)}s`;
+  const end = `${(endUs / US_PER_S).toFixed(endUs < 10 * US_PER_S ? 2 : 0)}s`;
   return `  ${''.padEnd(8)}  0s${end.padStart(Math.max(1, columns.length - 2))}`;
 }
 
 /** `61s`, `299.091s`: to the millisecond. */
 export function secondsText(us: number): string {
-  return `${Number((us / 1_000_000).toFixed(3))}s`;
+  return `${Number((us / US_PER_S).toFixed(3))}s`;
 }

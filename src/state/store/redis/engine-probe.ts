@@ -1,7 +1,7 @@
 /** Probes a server before Weir trusts it: its clock, keys of two slots in one script, atomic scripts, its name. */
 
 import { monotonicNowMs } from '../../../lib/clock';
-import { US_PER_MS } from '../../../lib/time-units';
+import { US_PER_S } from '../../../lib/time-units';
 import { errorCodeOf } from './client/redis-errors';
 import { slotOf } from './cluster-slots';
 import type { Script } from './script-loader';
@@ -30,7 +30,7 @@ export interface EngineProbeOptions {
 export type SendProbe = (command: readonly string[]) => Promise<unknown>;
 
 /** 2020: a clock before it was never set, and the engines that answer a constant answer 0. */
-const PLAUSIBLE_US = 1_577_836_800 * 1_000_000;
+const PLAUSIBLE_US = 1_577_836_800 * US_PER_S;
 
 /** A clock of whole milliseconds shows the same time for two commands in a row. */
 const CLOCK_STEP_MS = 20;
@@ -100,7 +100,7 @@ async function answerTo(reply: Promise<unknown>): Promise<unknown> {
 async function checkClock({ first, again }: { readonly first: unknown; readonly again: () => Promise<unknown> }): Promise<void> {
   if (typeof first !== 'number') return;
   if (first < PLAUSIBLE_US)
-    throw new EngineRefusal(`TIME in its scripts is ${first / US_PER_MS / 1_000} s since 1970; limits need a real clock there`);
+    throw new EngineRefusal(`TIME in its scripts is ${first / US_PER_S} s since 1970; limits need a real clock there`);
   const untilMs = monotonicNowMs() + CLOCK_STEP_MS;
   do {
     const now = await again();
