@@ -2,6 +2,7 @@
 
 import { durationText } from './file/virtual-time';
 import { toByteString, toText } from '../../../domain/descriptor/byte-string';
+import { decidingDescriptor } from '../../../domain/decide/deciding-descriptor';
 import { shownRemaining, toSecondsUp, type CandidateVerdict, type DescriptorStatus } from '../../../domain/decide/decision';
 import { denialsOf } from '../../../domain/respond/decided/denials';
 import { retryAfterS, waitUsOf } from '../../../domain/respond/decided/wait';
@@ -30,7 +31,13 @@ export function compare(answer: Answer, expect: Expectation): readonly Differenc
   const { code, decided } = answer;
   const shown = shownOf(decided);
   const differences = expect.code === undefined ? [] : differ('code', expect.code, code);
-  differences.push(...compareStatus(bindingOf(shown), { ...expect, code: undefined, candidate: undefined }, ''));
+  differences.push(
+    ...compareStatus(
+      shown[decidingDescriptor(shown.map(({ status }) => status))],
+      { ...expect, code: undefined, candidate: undefined },
+      '',
+    ),
+  );
   if (expect.candidate !== undefined) differences.push(...differ('candidate', expect.candidate, candidateOf(decided?.decision.candidates)));
   if (expect.retryAfterUs !== undefined)
     differences.push(...compareWait(expect.retryAfterUs, decided === undefined ? [] : denialsOf(decided)));
@@ -84,19 +91,6 @@ function compareStep(expect: StepExpectation, answer: Answer): Difference[] {
   return STEP_FACTS.flatMap((name) =>
     expect[name] === undefined ? [] : differ(name, String(expect[name]), answer[name] === undefined ? 'none' : String(answer[name])),
   );
-}
-
-/** The descriptor that denies and waits longest; else that with the least remaining; else the first. */
-function bindingOf(shown: readonly Shown[]): Shown | undefined {
-  const denying = shown.filter(({ status }) => status.denies);
-  if (denying.length > 0) return denying.reduce((longest, each) => (waitUs(each) > waitUs(longest) ? each : longest));
-  const limited = shown.filter(({ status }) => status.currentLimit !== undefined);
-  if (limited.length === 0) return shown[0];
-  return limited.reduce((least, each) => (each.status.limitRemaining < least.status.limitRemaining ? each : least));
-}
-
-function waitUs({ status: { neverFits, durationUntilResetUs = 0 } }: Shown): number {
-  return neverFits === true ? Infinity : durationUntilResetUs;
 }
 
 function compareStatus(shown: Shown | undefined, expect: StatusExpectation, path: string): Difference[] {

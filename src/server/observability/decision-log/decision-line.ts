@@ -3,7 +3,8 @@
  * byte, as the texts of requests do, so that they need no conversion.
  */
 
-import { shownRemaining, type DescriptorStatus } from '../../../domain/decide/decision';
+import { decidingDescriptor } from '../../../domain/decide/deciding-descriptor';
+import { shownRemaining } from '../../../domain/decide/decision';
 import { copyOf, toByteString, toText } from '../../../domain/descriptor/byte-string';
 import type { ByteString, Descriptor, Entry, LimitOverride, RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import type { DecidedRequest } from '../../../domain/respond/decided/decided-request';
@@ -141,7 +142,7 @@ export class DecisionLine {
 
   private bindingText({ request, matched: { matches }, decision: { statuses } }: DecidedRequest): string {
     const { has } = this;
-    const binding = bindingOf(statuses);
+    const binding = decidingDescriptor(statuses);
     const status = statuses[binding];
     const match = matches[binding];
     const descriptor = request.descriptors[binding];
@@ -163,29 +164,6 @@ export class DecisionLine {
     if (rule !== undefined && isFixed) this.ruleTexts.set(path, text);
     return text;
   }
-}
-
-/** The descriptor that denies and makes the caller wait longest; else that with the least remaining; else the first. */
-function bindingOf(statuses: readonly DescriptorStatus[]): number {
-  if (statuses.length === 1) return 0;
-  let binding = 0;
-  let best: DescriptorStatus | undefined;
-  for (let i = 0; i < statuses.length; i += 1) {
-    const status = statuses[i];
-    if (status?.currentLimit === undefined || (best !== undefined && !bindsMore(status, best))) continue;
-    best = status;
-    binding = i;
-  }
-  return binding;
-}
-
-function bindsMore(a: DescriptorStatus, b: DescriptorStatus): boolean {
-  if (a.denies !== b.denies) return a.denies;
-  return a.denies ? waitUs(a) > waitUs(b) : a.limitRemaining < b.limitRemaining;
-}
-
-function waitUs({ neverFits, durationUntilResetUs = 0 }: DescriptorStatus): number {
-  return neverFits === true ? Infinity : durationUntilResetUs;
 }
 
 function decidedByText({ matched, verdict, decision }: DecidedRequest): string {
