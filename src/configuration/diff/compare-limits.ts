@@ -1,7 +1,7 @@
 /** Compares two limits: whether one admits all that the other admits, and whether what was used stays. */
 
 import { TRAITS } from '../../domain/algorithm/algorithms';
-import { DEFAULT_RESERVATION_TERMS, overdraftMaxOf, windowName, type Limit } from '../../domain/rule/limit';
+import { DEFAULT_RESERVATION_TERMS, overdraftMaxOf, rateText, windowName, type Limit } from '../../domain/rule/limit';
 import { together, type Change, type Direction } from './change';
 
 /** The size of one limit in comparison with another. */
@@ -9,10 +9,9 @@ type Order = -1 | 0 | 1;
 
 /** `100/minute`, with algorithm, burst and calendar where they are not those of the plainest limit. */
 export function limitText(limit: Limit): string {
-  const { requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, name } = limit;
+  const { requestsPerUnit, unitMultiplier, algorithm, capacity, calendar, name } = limit;
   if (algorithm === 'in_flight') return `${requestsPerUnit} in flight, held for ${unitMultiplier} s`;
-  const window = `${unitMultiplier === 1 ? '' : unitMultiplier}${unit}`;
-  const parts = [`${requestsPerUnit}/${window} ${algorithm}`];
+  const parts = [`${rateText(limit)} ${algorithm}`];
   if (capacity !== requestsPerUnit) parts.push(`at most ${capacity} at once`);
   if (calendar !== undefined) parts.push(`calendar of ${calendar.timeZone}`);
   if (name !== '') parts.push(`named ${name}`);

@@ -5,7 +5,7 @@ import type { ByteString } from '../../domain/descriptor/descriptor';
 import type { Plan } from '../../domain/rule/plan';
 import type { Rule } from '../../domain/rule/rule';
 import type { Domain, RuleSet } from '../../domain/rule/rule-set';
-import { rulesOf } from '../../domain/rule/tree';
+import { ruleName, rulesOf } from '../../domain/rule/tree';
 import { together, type Change, type ConfigurationDiff, type Direction, type RuleDiff } from './change';
 import { compareLimitLists, limitText } from './compare-limits';
 
@@ -23,7 +23,7 @@ function compareDomains(name: ByteString, from: Domain | undefined, to: Domain |
   const rules: RuleDiff[] = terms.length === 0 ? [] : [diffOf({ domain, rule: '', status: 'changed', changes: terms })];
   for (const [id, rule] of before) {
     const next = after.get(id);
-    const place = [domain, ...rule.path].join('.');
+    const place = ruleName(name, rule.path);
     if (next === undefined) rules.push(diffOf({ domain, rule: place, status: 'gone', changes: goneChanges(rule, after) }));
     else {
       const changes = compareRules(rule, next);
@@ -32,7 +32,7 @@ function compareDomains(name: ByteString, from: Domain | undefined, to: Domain |
   }
   for (const [id, rule] of after) {
     if (before.has(id)) continue;
-    const place = [domain, ...rule.path].join('.');
+    const place = ruleName(name, rule.path);
     rules.push(diffOf({ domain, rule: place, status: 'new', changes: newChanges(rule, before) }));
   }
   rules.push(...comparePlans(domain, from?.plans, to?.plans));

@@ -196,6 +196,11 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
   };
 }
 
+/** `100/minute` or `100/5minute`. */
+export function rateText({ requestsPerUnit, unit, unitMultiplier }: Pick<Limit, 'requestsPerUnit' | 'unit' | 'unitMultiplier'>): string {
+  return `${requestsPerUnit}/${unitMultiplier === 1 ? '' : unitMultiplier}${unit}`;
+}
+
 /** Limits with the same window name share a bucket, if all else is equal: seconds, or the calendar's unit and time zone. */
 export function windowName({ windowUs, calendar }: Pick<Limit, 'windowUs' | 'calendar'>): string {
   if (calendar === undefined) return String(windowUs / 1_000_000);

@@ -1,6 +1,7 @@
 /** The descriptor tree, in which the entries of a request find their rule. */
 
 import type { Rule } from './rule';
+import { toText } from '../descriptor/byte-string';
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { NetworkIndex } from '../descriptor/network-index';
 import { WildcardIndex } from './wildcard-index';
@@ -55,6 +56,11 @@ export interface PlacedRule {
   readonly rule: Rule;
   /** By level, whether the descriptor has a single value. */
   readonly isExact: readonly boolean[];
+}
+
+/** The name of a rule, as `/rlconfig` and metrics show it: `domain.key_value.key`. */
+export function ruleName(domain: ByteString, path: readonly string[]): string {
+  return [toText(domain), ...path].join('.');
 }
 
 /** Every rule at or below the level. `isExact`: that of the levels above. */

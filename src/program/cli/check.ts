@@ -5,10 +5,9 @@ import type { UnwrappedFile } from '../../configuration/source/files/config-map'
 import { examineConfig } from '../../configuration/compile/compile';
 import type { DeclaredLevel } from '../../configuration/compile/lint/declared-level';
 import type { ProblemList } from '../../configuration/problems/problem-list';
-import { toText } from '../../domain/descriptor/byte-string';
 import type { Rule } from '../../domain/rule/rule';
 import type { RuleSet } from '../../domain/rule/rule-set';
-import { rulesOf } from '../../domain/rule/tree';
+import { ruleName, rulesOf } from '../../domain/rule/tree';
 import { show } from '../../lib/quote';
 import { describeRules } from '../../configuration/source/describe-rules';
 import { WARNING_RULES, type WarningRule } from '../../configuration/problems/warning-rules';
@@ -143,7 +142,7 @@ function findInTests({ reached, problems }: TestsBeside, { ruleSet, levels, list
   for (const problem of problems) list.add(problem);
   const names = new Map<Rule, string>();
   for (const { name: domain, root } of ruleSet.domains.values())
-    for (const { rule } of rulesOf(root)) names.set(rule, [toText(domain), ...rule.path].join('.'));
+    for (const { rule } of rulesOf(root)) names.set(rule, ruleName(domain, rule.path));
   for (const { spec, node } of levels.flatMap(({ declared }) => declared)) {
     const name = node.rule && names.get(node.rule);
     if (name === undefined || reached.has(name)) continue;

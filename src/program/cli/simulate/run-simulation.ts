@@ -1,6 +1,7 @@
 /** Runs arrivals against a configuration in virtual time, with clients that may come again. */
 
 import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
+import { rateText } from '../../../domain/rule/limit';
 import type { RuleSet } from '../../../domain/rule/rule-set';
 import type { GlobalModes } from '../../../domain/rule/match';
 import { VirtualService, type VirtualDecision } from '../../offline/virtual-service';
@@ -154,7 +155,7 @@ function waitOf({ decision }: VirtualDecision, retry: Retry): number | undefined
 function limitOf({ decision }: VirtualDecision): string {
   return decision.statuses
     .flatMap(({ currentLimit }) => (currentLimit === undefined ? [] : [currentLimit]))
-    .map(({ requestsPerUnit, unit, unitMultiplier }) => `${requestsPerUnit}/${unitMultiplier === 1 ? '' : unitMultiplier}${unit}`)
+    .map(rateText)
     .join(', ');
 }
 

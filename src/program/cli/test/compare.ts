@@ -7,7 +7,7 @@ import { shownRemaining, toSecondsUp, type CandidateVerdict, type DescriptorStat
 import { denialsOf } from '../../../domain/respond/decided/denials';
 import { retryAfterS, waitUsOf } from '../../../domain/respond/decided/wait';
 import type { Match } from '../../../domain/rule/match';
-import type { Limit } from '../../../domain/rule/limit';
+import { rateText } from '../../../domain/rule/limit';
 import { US_PER_S } from '../../../lib/time-units';
 import type { Answer } from './answer';
 import type { Expectation, StatusExpectation, StepExpectation } from './file/test-file';
@@ -61,7 +61,7 @@ export function answerLines({ code, message, decided, ...facts }: Answer): reado
     `answer: ${code}${message === undefined ? '' : `: ${message}`}${said.join('')}`,
     ...shownOf(decided).map(({ domain, status, match, candidate }, index) => {
       const { currentLimit: limit, durationUntilResetUs: resetUs } = status;
-      const left = limit === undefined ? 'no limit' : `${shownRemaining(status)} of ${limitText(limit)} left`;
+      const left = limit === undefined ? 'no limit' : `${shownRemaining(status)} of ${rateText(limit)} left`;
       const reset = resetUs === undefined ? '' : `, reset ${durationText(resetUs)}`;
       const tried = candidate === 'none' ? '' : `, candidate ${candidate}`;
       return `statuses[${index}]: ${status.code}, rule ${ruleOf(domain, match)}, ${left}${reset}${tried}`;
@@ -107,7 +107,7 @@ function compareStatus(shown: Shown | undefined, expect: StatusExpectation, path
   }
   if (expect.rule !== undefined) differences.push(...differ(`${path}rule`, expect.rule, ruleOf(domain, match)));
   if (expect.limit !== undefined && expect.limit !== currentLimit?.name)
-    differences.push(...differ(`${path}limit`, expect.limit, currentLimit === undefined ? 'none' : limitText(currentLimit)));
+    differences.push(...differ(`${path}limit`, expect.limit, currentLimit === undefined ? 'none' : rateText(currentLimit)));
   if (expect.candidate !== undefined) differences.push(...differ(`${path}candidate`, expect.candidate, candidate));
   return differences;
 }
@@ -139,11 +139,6 @@ function compareWait(expected: number | 'never', denials: ReturnType<typeof deni
 function ruleOf(domain: string, { rule, path }: Match): string {
   if (path.length === 0) return 'none';
   return [domain, ...(rule === undefined ? path.map((key) => toText(toByteString(key))) : path)].join('.');
-}
-
-/** `100/minute` or `100/5minute`. */
-export function limitText({ requestsPerUnit, unit, unitMultiplier }: Limit): string {
-  return `${requestsPerUnit}/${unitMultiplier === 1 ? '' : unitMultiplier}${unit}`;
 }
 
 function differ(field: string, expected: string, actual: string): Difference[] {

@@ -10,7 +10,7 @@ import { chooseAdditions } from '../../../configuration/settings/choose-addition
 import { examineSettings, type Environment, type Settings } from '../../../configuration/settings/table/settings';
 import type { Plan } from '../../../domain/rule/plan';
 import type { RuleSet } from '../../../domain/rule/rule-set';
-import { rulesOf } from '../../../domain/rule/tree';
+import { ruleName, rulesOf } from '../../../domain/rule/tree';
 import type { DescriptorLevel } from '../../../domain/rule/tree';
 import { toText } from '../../../domain/descriptor/byte-string';
 import type { DecidedRequest } from '../../../domain/respond/decided/decided-request';
@@ -198,7 +198,7 @@ function countDifferences(expect: Expectation, { admitted, times }: { readonly a
 }
 
 function noteRules({ request, matched }: DecidedRequest, rules: Set<string>): void {
-  for (const { rule } of matched.matches) if (rule !== undefined) rules.add([toText(request.domain), ...rule.path].join('.'));
+  for (const { rule } of matched.matches) if (rule !== undefined) rules.add(ruleName(request.domain, rule.path));
 }
 
 function explanationOf(request: TestRequest['request'], { service, tested, atUs }: RunRequestInput & { readonly atUs: number }): string {
@@ -236,5 +236,5 @@ function instantText(us: number): string {
 }
 
 function ruleNamesOf({ domains }: RuleSet): string[] {
-  return [...domains.values()].flatMap(({ name, root }) => [...rulesOf(root)].map(({ rule }) => [toText(name), ...rule.path].join('.')));
+  return [...domains.values()].flatMap(({ name, root }) => [...rulesOf(root)].map(({ rule }) => ruleName(name, rule.path)));
 }

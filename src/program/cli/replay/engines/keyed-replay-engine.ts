@@ -2,7 +2,8 @@
 
 import { KeyedEngine, type Combination, type DescriptorForm, type KeyedEngineOptions } from '../../../offline/keyed/keyed-engine';
 import type { ByteString } from '../../../../domain/descriptor/descriptor';
-import { ruleNameOf, windowOf, type LimitFigures, type RuleFigures, type RuleRow } from '../figures/rule-figures';
+import { ruleName } from '../../../../domain/rule/tree';
+import { windowOf, type LimitFigures, type RuleFigures, type RuleRow } from '../figures/rule-figures';
 import type { ChangedKeyInput } from '../figures/changed-keys';
 import { PeakColumn } from '../figures/peak-column';
 import type { LogEvent } from '../event/log-event';
@@ -93,7 +94,7 @@ export class KeyedReplayEngine implements ReplayEngine, KeyData {
     const form = forms[binding] ?? 0;
     const { domain } = this;
     const text = this.space.tables[form]?.textOf(this.keys[form] ?? 0) ?? '';
-    return { domain, rule: ruleNameOf(domain, matched.matches[binding]?.path ?? []), entries: this.forms[form]?.entriesOf(text) ?? [] };
+    return { domain, rule: ruleName(domain, matched.matches[binding]?.path ?? []), entries: this.forms[form]?.entriesOf(text) ?? [] };
   }
 
   peaks(): readonly Uint32Array[] {

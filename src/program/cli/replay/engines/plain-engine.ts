@@ -1,10 +1,11 @@
 /** Decides requests of any form, as the embedded store would. */
 
 import type { RuleSet } from '../../../../domain/rule/rule-set';
+import { ruleName } from '../../../../domain/rule/tree';
 import { VirtualEngine, type VirtualEngineOptions, type VirtualVerdict } from '../../../offline/virtual-engine';
 import type { ChangedKeyInput } from '../figures/changed-keys';
 import { KeyPeaks } from '../figures/key-peaks';
-import { ruleNameOf, type RuleFigures } from '../figures/rule-figures';
+import type { RuleFigures } from '../figures/rule-figures';
 import type { LogEvent } from '../event/log-event';
 import { bindingOf } from './binding';
 import type { ReplayEngine } from './replay-engine';
@@ -44,7 +45,7 @@ export class PlainEngine implements ReplayEngine {
     if (request === undefined || matched === undefined || verdict === undefined) throw new Error('no request was decided');
     const binding = bindingOf(matched, verdict);
     const path = matched.matches[binding]?.path ?? [];
-    return { domain: request.domain, rule: ruleNameOf(request.domain, path), entries: request.descriptors[binding]?.entries ?? [] };
+    return { domain: request.domain, rule: ruleName(request.domain, path), entries: request.descriptors[binding]?.entries ?? [] };
   }
 
   peaks(): readonly Uint32Array[] {

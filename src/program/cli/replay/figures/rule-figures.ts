@@ -8,7 +8,7 @@ import { isRateLimit, type Limit } from '../../../../domain/rule/limit';
 import type { Match } from '../../../../domain/rule/match';
 import type { Rule } from '../../../../domain/rule/rule';
 import type { RuleSet } from '../../../../domain/rule/rule-set';
-import { rulesOf } from '../../../../domain/rule/tree';
+import { ruleName, rulesOf } from '../../../../domain/rule/tree';
 import { US_PER_S } from '../../../../lib/time-units';
 import type { VirtualVerdict } from '../../../offline/virtual-engine';
 import type { KeyPeaks } from './key-peaks';
@@ -34,16 +34,11 @@ export interface RuleRow {
   readonly limits: readonly LimitFigures[];
 }
 
-/** The name of a rule, as metrics and other commands show it. */
-export function ruleNameOf(domain: ByteString, path: readonly string[]): string {
-  return [toText(domain), ...path].join('.');
-}
-
 /** The windows of each rule. Rules with the same ones see the same use, whatever their limits. */
 export function windowsByRule({ domains }: RuleSet): ReadonlyMap<string, string> {
   const windows = new Map<string, string>();
   for (const { name, root } of domains.values())
-    for (const { rule } of rulesOf(root)) windows.set(ruleNameOf(name, rule.path), windowsOf(rule.limits));
+    for (const { rule } of rulesOf(root)) windows.set(ruleName(name, rule.path), windowsOf(rule.limits));
   return windows;
 }
 
@@ -94,11 +89,11 @@ export class RuleFigures {
   /** The row of the rule that matched. */
   rowOf(match: Match, domain: ByteString): RuleRow {
     const { rule } = match;
-    if (rule === undefined) return this.rowNamed(ruleNameOf(domain, match.path), match, domain);
+    if (rule === undefined) return this.rowNamed(ruleName(domain, match.path), match, domain);
     if (rule === this.lastRule && this.lastRow !== undefined) return this.lastRow;
     let row = this.byRule.get(rule);
     if (row === undefined) {
-      row = this.rowNamed(ruleNameOf(domain, rule.path), match, domain);
+      row = this.rowNamed(ruleName(domain, rule.path), match, domain);
       this.byRule.set(rule, row);
     }
     this.lastRule = rule;

@@ -3,7 +3,7 @@
 import type { ReplayEngine } from '../engines/replay-engine';
 import type { ChangedKey, ChangedKeys } from '../figures/changed-keys';
 import type { RuleRow } from '../figures/rule-figures';
-import type { Limit } from '../../../../domain/rule/limit';
+import { rateText, type Limit } from '../../../../domain/rule/limit';
 import type { WrongInFile } from '../logs/log-file';
 import type { EarlyEnd, ReplayOutcome } from '../run/run-replay';
 import { isRateLimit } from '../../../../domain/rule/limit';
@@ -170,9 +170,8 @@ function peakOf(sorted: Uint32Array | undefined): Peak {
   return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-export function limitText({ requestsPerUnit, unit, unitMultiplier, name }: Limit): string {
-  const text = `${requestsPerUnit}/${unitMultiplier === 1 ? '' : unitMultiplier}${unit}`;
-  return name === '' ? text : `${name} (${text})`;
+export function limitText(limit: Limit): string {
+  return limit.name === '' ? rateText(limit) : `${limit.name} (${rateText(limit)})`;
 }
 
 function timeText(us: number): string {
