@@ -4,6 +4,7 @@ import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import { rateText } from '../../../domain/rule/limit';
 import type { RuleSet } from '../../../domain/rule/rule-set';
 import type { GlobalModes } from '../../../domain/rule/match';
+import { ExpiryQueue } from '../../../lib/expiry-queue';
 import { VirtualService, type VirtualDecision } from '../../offline/virtual-service';
 import { UsageError } from '../usage-error';
 
@@ -61,8 +62,9 @@ export interface Column {
 }
 
 interface Client {
-  atUs: number;
-  tries: number;
+  readonly atUs: number;
+  /** How often it has come again. */
+  readonly tries: number;
 }
 
 /**
@@ -112,11 +114,11 @@ async function attempt(input: SimulationInput): Promise<Attempted> {
   let lastAdmittedUs: number | undefined;
   for (;;) {
     const arrivalUs = arrivalsUs[next];
-    const waiting = again.first();
-    if (arrivalUs === undefined && waiting === undefined) break;
+    const { firstUs } = again;
+    if (arrivalUs === undefined && firstUs === undefined) break;
     // Who was there before comes first.
     const client =
-      arrivalUs === undefined || (waiting !== undefined && waiting.atUs <= arrivalUs) ? again.take() : { atUs: arrivalUs, tries: 0 };
+      arrivalUs === undefined || (firstUs !== undefined && firstUs <= arrivalUs) ? again.take() : { atUs: arrivalUs, tries: 0 };
     if (client === undefined) break;
     if (client.tries === 0) next += 1;
     else retries += 1;
@@ -189,57 +191,44 @@ async function withLevels(input: SimulationInput, { events, lengthUs }: Attempte
   return columns;
 }
 
-/** Clients that come again, the earliest first: a binary heap. At the same time, the one that was denied first comes first. */
-class ClientQueue {
-  private readonly heap: (Client & { readonly place: number })[] = [];
-  private added = 0;
+/** Clients that come again at one time, in the order of their denials. */
+interface Returning {
+  readonly atUs: number;
+  readonly tries: number[];
+  /** The index of the client that comes next. */
+  next: number;
+}
 
-  first(): Client | undefined {
-    return this.heap[0];
+/** Clients that come again, the earliest first. At the same time, the one that was denied first comes first. */
+class ClientQueue {
+  private readonly times = new ExpiryQueue<Returning>();
+  private readonly byTime = new Map<number, Returning>();
+
+  /** When the first one comes; undefined: nobody waits. */
+  get firstUs(): number | undefined {
+    return this.times.first?.until;
   }
 
-  add(client: Client): void {
-    const { heap } = this;
-    heap.push({ ...client, place: this.added });
-    this.added += 1;
-    for (let at = heap.length - 1; at > 0;) {
-      const parent = (at - 1) >> 1;
-      if (!this.swapIfBefore(at, parent)) break;
-      at = parent;
+  add({ atUs, tries }: Client): void {
+    let returning = this.byTime.get(atUs);
+    if (returning === undefined) {
+      returning = { atUs, tries: [], next: 0 };
+      this.byTime.set(atUs, returning);
+      this.times.add(atUs, returning);
     }
+    returning.tries.push(tries);
   }
 
   take(): Client | undefined {
-    const { heap } = this;
-    const [first] = heap;
-    const last = heap.pop();
-    if (heap.length === 0 || last === undefined) return first;
-    heap[0] = last;
-    for (let at = 0; ;) {
-      const child = this.earlierChild(at);
-      if (child === undefined || !this.swapIfBefore(child, at)) return first;
-      at = child;
+    const { first } = this.times;
+    if (first === undefined) return undefined;
+    const { atUs, tries, next } = first.key;
+    const client = { atUs, tries: tries[next] ?? 0 };
+    first.key.next += 1;
+    if (first.key.next === tries.length) {
+      this.times.remove(first);
+      this.byTime.delete(atUs);
     }
-  }
-
-  private earlierChild(at: number): number | undefined {
-    const [left, right] = [2 * at + 1, 2 * at + 2];
-    if (left >= this.heap.length) return undefined;
-    return right < this.heap.length && this.isBefore(right, left) ? right : left;
-  }
-
-  private swapIfBefore(one: number, other: number): boolean {
-    const { heap } = this;
-    const [a, b] = [heap[one], heap[other]];
-    if (a === undefined || b === undefined || !this.isBefore(one, other)) return false;
-    heap[one] = b;
-    heap[other] = a;
-    return true;
-  }
-
-  private isBefore(one: number, other: number): boolean {
-    const [a, b] = [this.heap[one], this.heap[other]];
-    if (a === undefined || b === undefined) return false;
-    return a.atUs === b.atUs ? a.place < b.place : a.atUs < b.atUs;
+    return client;
   }
 }
