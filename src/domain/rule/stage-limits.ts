@@ -54,7 +54,7 @@ export function valuesOf(stage: Stage, control: StagesView | undefined): Version
 /** By the values of a record, those of the stage with it. */
 const merged = new WeakMap<VersionedStage, { readonly stage: Stage; readonly values: VersionedStage }>();
 
-/** Undefined: there is no such entry, or all of its values share a bucket, which cannot be on both sides. With several, the last one counts. */
+/** Undefined: the descriptor lacks such an entry, or all of its values share a bucket, which cannot be on both sides. The last of several counts. */
 function valueOf(by: ByteString, entries: readonly Entry[], shared: StageLimitsInput['shared']): ByteString | undefined {
   for (let i = entries.length - 1; i >= 0; i -= 1) {
     const entry = entries[i];
@@ -118,7 +118,7 @@ export function keepsBucket(limit: Limit, candidate: Limit): boolean {
   return limit.algorithm === candidate.algorithm && windowName(limit) === windowName(candidate);
 }
 
-/** The limit in whose place a limit decides in a stage; the limit itself if there is no stage. */
+/** The limit in whose place a limit decides in a stage; outside a stage the limit itself. */
 export function beforeStage(limit: Limit): Limit {
   return bases.get(limit) ?? limit;
 }

@@ -53,7 +53,7 @@ const RESERVATION_BYTES_MAX = 64 * 1024 * 1024;
 
 export class VirtualService {
   private readonly decide: Decide;
-  /** Undefined: there are no records. */
+  /** Undefined: the caller gave no records. */
   readonly control: ControlData | undefined;
   private readonly reservations: MemoryReservations;
   private readonly steps: ReservationService;

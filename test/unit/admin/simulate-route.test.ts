@@ -80,7 +80,7 @@ test('what is not limited, or only counted, is admitted', async () => {
   expect((await simulate('shadow', { per_second: 3, for_seconds: 10 })).simulated).toMatchObject({ admitted: 30, denied: 0 });
 });
 
-test('more requests than a simulation has are refused, and so are rates that are none', async () => {
+test('more requests than a simulation has are refused, and so are invalid rates', async () => {
   expect(await simulate('fixed', { per_second: 1_000, for_seconds: 60 })).toMatchObject({
     status: 400,
     simulated: { detail: '60000 requests are over 20000, the most of a simulation; give a lower rate or a shorter time' },

@@ -43,7 +43,7 @@ test('random arrivals have the mean that was asked for, and the same seed the sa
 test.each<[string, Partial<ArrivalOptions>, RegExp]>([
   ['a rate of nothing', { rate: '0/s' }, /--rate: "0\/s" is not accepted/],
   ['a rate without a unit', { rate: '20' }, /--rate: "20" is not accepted; write a number for each s, minute, hour or day/],
-  ['a rate that is no number', { poisson: 'NaN/s' }, /--poisson: "NaN\/s"/],
+  ['a rate that is not a number', { poisson: 'NaN/s' }, /--poisson: "NaN\/s"/],
   ['too many arrivals', { rate: '999999999/s' }, /more than 1000000 arrivals; simulate a shorter time/],
   ['a burst that is too large', { burst: ARRIVALS_MAX, atUs: [0, 1] }, /more than 1000000 arrivals/],
   ['a wrong line', { text: '1s\n-2s\n' }, /line 2 is not a time/],

@@ -241,7 +241,7 @@ function identityOf({ dev, ino }: Stats): string {
   return `${dev} ${ino}`;
 }
 
-/** Files of tests stand beside the configuration, and are none. */
+/** Files of tests stand beside the configuration, and are not loaded. */
 function isYaml(name: string): boolean {
   return /(?<!\.test)\.ya?ml$/.test(name);
 }

@@ -207,7 +207,7 @@ export class OpenedServer {
     }
   }
 
-  /** Whether the server, although it is none of a Redis Cluster, refuses a script with keys of several slots. */
+  /** Whether the server, although it does not belong to a Redis Cluster, refuses a script with keys of several slots. */
   separatesSlots(): boolean {
     return this.redis.engine.separatesSlots;
   }

@@ -12,7 +12,7 @@ const OTHER = 3;
 
 export type StateForm = typeof TOKENS | typeof WINDOW | typeof WINDOWS | typeof OTHER;
 
-/** Numbers of a state: two of its own, its hits, and when it ends. An end of 0: there is no state. */
+/** Numbers of a state: two of its own, its hits, and when it ends. An end of 0 stands for an absent state. */
 const WIDTH = 4;
 const HITS = 2;
 const ENDS = 3;

@@ -6,7 +6,7 @@ import type { ByteString, Entry } from '../../../../domain/descriptor/descriptor
 import { joinedPart, partsOf } from '../event/joined-text';
 import { hashOfKey, SpaceSaving } from '../../../../state/top/space-saving';
 
-/** Keys that are counted exactly if there are no more. */
+/** Up to this number of keys, each is counted exactly. */
 export const CHANGED_KEYS_MAX = 65_536;
 
 /** A longer value is shown by its first characters and a hash. */

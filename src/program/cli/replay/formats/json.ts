@@ -49,7 +49,7 @@ export class JsonReader implements FieldReader {
   }
 }
 
-/** The JSON of a line, with texts as byte strings; undefined: it is none. */
+/** The JSON of a line, with texts as byte strings; undefined: the line is not JSON. */
 export function parseLine(text: ByteString, start: number, end: number): Json {
   // The marks of JSON are ASCII, so bytes can be parsed as they are. Only an escape names a character that may be several bytes.
   const line = text.slice(start, end);

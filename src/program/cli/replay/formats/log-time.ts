@@ -75,7 +75,7 @@ function readRfc3339(text: string): number {
   return (seconds - zoneOf(text, at)) * US_PER_S + us;
 }
 
-/** The offset of a zone from UTC in seconds. NaN: there is no zone, or more than a zone. */
+/** The offset of a zone from UTC in seconds. NaN: the text is not one zone. */
 function zoneOf(text: string, at: number): number {
   const sign = text.charCodeAt(at);
   if (sign === 90 || sign === 122) return text.length === at + 1 ? 0 : NaN;
