@@ -30,6 +30,9 @@ const PLAIN = /^[ !#-[\]-~]*$/;
 /** Keys whose part of a line is kept: those of a configuration, not all that callers think of. */
 const KEYS_MAX = 1_000;
 
+/** Longer keys are written each time: callers choose them, up to 64 KiB each. */
+const KEPT_CHARS_MAX = 256;
+
 /** The numbers below 1,000 as they stand in a fraction. */
 const THREE_DIGITS = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(3, '0'));
 
@@ -132,7 +135,7 @@ export class DecisionLine {
     const known = this.heads.get(key);
     if (known !== undefined) return known;
     const made = { text: `{"key":${quoted(key)},"value":`, isHashed: this.options.hashed?.hashes(key) === true };
-    if (this.heads.size < KEYS_MAX) this.heads.set(key, made);
+    if (this.heads.size < KEYS_MAX && key.length <= KEPT_CHARS_MAX) this.heads.set(copyOf(key), made);
     return made;
   }
 

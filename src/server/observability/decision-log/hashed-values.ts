@@ -16,6 +16,9 @@ const HASH_CHARS = 16;
 /** Hashes that are kept twice over, because a hash takes microseconds. */
 const KEPT_MAX = 5_000;
 
+/** Longer values are hashed each time: callers choose them, up to 64 KiB each. */
+const KEPT_CHARS_MAX = 256;
+
 const ALL = '*';
 
 export class HashedValues {
@@ -38,6 +41,7 @@ export class HashedValues {
     const known = this.recent.get(value);
     if (known !== undefined) return known;
     const hash = this.older.get(value) ?? this.make(value);
+    if (value.length > KEPT_CHARS_MAX) return hash;
     if (this.recent.size >= KEPT_MAX) {
       this.older = this.recent;
       this.recent = new Map();

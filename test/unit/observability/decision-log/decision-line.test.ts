@@ -1,5 +1,7 @@
 /** A line of the decision log is JSON that says what was asked and what was decided; values that are to be hashed never stand in it. */
 
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { readSettings } from '../../../../src/configuration/settings/table/settings';
 import { toByteString, toText } from '../../../../src/domain/descriptor/byte-string';
 import type { RateLimitRequest } from '../../../../src/domain/descriptor/descriptor';
@@ -164,4 +166,18 @@ test('values get equal hashes after many others', () => {
   const [first] = Array.from({ length: 12_000 }, (_, i) => hashed.of(`value ${i}`));
   expect(hashed.of('value 0')).toBe(first);
   expect(new HashedValues({ secret: `${SECRET}!`, keys: ['*'] }).of('value 0')).not.toBe(first);
+});
+
+test('long keys and values of callers are not kept after their lines', () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const line = new DecisionLine({ fields: FIELDS, sample: 1, hashed: new HashedValues({ secret: SECRET, keys: [toByteString('*')] }) });
+  const texts = 300;
+  const long = (i: number) => toByteString(`${i}${'x'.repeat(60_000)}`);
+  gc();
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < texts; i += 1) line.of(decidedOf(requestOf([{ entries: [{ key: long(i), value: long(i) }] }])));
+  gc();
+  // Kept, they would be 36 MB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(9_000_000);
 });
