@@ -28,6 +28,7 @@ const BUILT = {
   library: { timeoutS: 600, flags: [], needsBuild: true },
   start: { timeoutS: 600, flags: [], needsBuild: true },
   consoles: { timeoutS: 600, flags: [], needsBuild: true },
+  shards: { timeoutS: 1800, flags: [], needsBuild: true },
 };
 
 /**

@@ -115,8 +115,8 @@ export async function startContenders({
 const PATIENT = { REDIS_OP_TIMEOUT: '1s' };
 
 /** By the command of the image, which sets V8's memory flags. */
-export function startShipped(env: Readonly<Record<string, string>>): Promise<WeirProcess> {
-  return startWeir({ config: LIMITS_FILE, env: { WEIR_HOME: ROOT, ...env }, command: [path.join(ROOT, 'deploy', 'bin', 'ratelimit')] });
+export function startShipped(env: Readonly<Record<string, string>>, config = LIMITS_FILE): Promise<WeirProcess> {
+  return startWeir({ config, env: { WEIR_HOME: ROOT, ...env }, command: [path.join(ROOT, 'deploy', 'bin', 'ratelimit')] });
 }
 
 async function startOurs(name: ContenderName, env: Readonly<Record<string, string>>): Promise<Contender> {

@@ -1,4 +1,4 @@
-/** A process that decides by RedisStore alone, one EVALSHA for each decision, for many callers at once. */
+/** A process that decides by RedisStore alone, one EVALSHA for each decision, for many callers at once, on one connection or more. */
 
 import { bucketKey } from '../../src/domain/bucket/bucket-key';
 import type { Group } from '../../src/domain/bucket/take';
@@ -28,8 +28,9 @@ export interface OneEvalshaResult {
   readonly elapsedMs: number;
 }
 
-const store = new RedisStore(storeOptions(Number(process.argv[2])));
-const connected = store.connect({ waitMs: 5_000 });
+const [port = '', connections = '1'] = process.argv.slice(2);
+const stores = Array.from({ length: Number(connections) }, () => new RedisStore(storeOptions(Number(port))));
+const connected = Promise.all(stores.map((store) => store.connect({ waitMs: 5_000 })));
 
 async function run({
   callers,
@@ -50,14 +51,14 @@ async function run({
   await connected;
   const startMs = performance.now();
   let [decisions, failed] = [0, 0];
-  const caller = async (): Promise<void> => {
+  const caller = async (store: RedisStore): Promise<void> => {
     while (performance.now() - startMs < durationMs && decisions < decisionsMax) {
       const [outcome] = await store.take([group()]);
       if (outcome !== undefined && 'overLimit' in outcome) decisions += 1;
       else failed += 1;
     }
   };
-  await Promise.all(Array.from({ length: callers }, caller));
+  await Promise.all(Array.from({ length: callers }, (_, number) => caller(stores[number % stores.length]!)));
   return { decisions, failed, elapsedMs: performance.now() - startMs };
 }
 

@@ -1,4 +1,4 @@
-/** A real Redis Cluster for a test: three primaries with a replica each, on free loopback ports, without persistence. */
+/** A real Redis Cluster for a test, by default of three primaries with a replica each, on free loopback ports, without persistence. */
 
 import { hangLimitMs } from '../clock/hang-limit';
 import { slotOf } from '../../../src/state/store/redis/cluster-slots';
@@ -25,13 +25,18 @@ export interface ClusterServer {
 export interface ClusterOptions {
   /** Further arguments of each redis-server. */
   readonly config?: readonly string[];
+  readonly primaries?: number;
+  /** Each primary has a replica. */
+  readonly hasReplicas?: boolean;
 }
 
 export class RedisCluster {
+  /** Primaries at first; a failover changes who is one. */
+  readonly servers: ClusterServer[] = [];
+
   private constructor(
-    /** Primaries at first; a failover changes who is one. */
-    readonly servers: ClusterServer[],
     private readonly config: readonly string[],
+    private readonly primaries: number,
   ) {}
 
   /** Resolves when every server says that the cluster is whole, and every replica has its primary. */
@@ -42,9 +47,9 @@ export class RedisCluster {
   }
 
   /** The servers alone, of which none knows another. */
-  static async startUnformed({ config = [] }: ClusterOptions = {}): Promise<RedisCluster> {
-    const cluster = new RedisCluster([], config);
-    const started = await Promise.allSettled(Array.from({ length: PRIMARIES * 2 }, () => cluster.addServer()));
+  static async startUnformed({ config = [], primaries = PRIMARIES, hasReplicas = true }: ClusterOptions = {}): Promise<RedisCluster> {
+    const cluster = new RedisCluster(config, primaries);
+    const started = await Promise.allSettled(Array.from({ length: hasReplicas ? primaries * 2 : primaries }, () => cluster.addServer()));
     const failed = started.find((outcome) => outcome.status === 'rejected');
     if (failed === undefined) return cluster;
     await cluster.stop();
@@ -52,9 +57,9 @@ export class RedisCluster {
   }
 
   async form(): Promise<void> {
-    const heads = this.servers.slice(0, PRIMARIES);
+    const heads = this.servers.slice(0, this.primaries);
     for (const [i, { client }] of heads.entries()) {
-      const [first, next] = [Math.floor((i * SLOTS) / PRIMARIES), Math.floor(((i + 1) * SLOTS) / PRIMARIES)];
+      const [first, next] = [Math.floor((i * SLOTS) / this.primaries), Math.floor(((i + 1) * SLOTS) / this.primaries)];
       await client.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', String(first), String(next - 1)]);
     }
     for (const each of this.servers.slice(1)) await this.meet(each);
@@ -62,8 +67,8 @@ export class RedisCluster {
       const nodes = await this.ask(['CLUSTER', 'NODES']);
       return nodes.every((text) => text.trim().split('\n').length === this.servers.length && !text.includes('handshake'));
     });
-    for (const [i, { client }] of this.servers.slice(PRIMARIES).entries()) {
-      await client.sendCommand(['CLUSTER', 'REPLICATE', heads[i % PRIMARIES]!.id]);
+    for (const [i, { client }] of this.servers.slice(this.primaries).entries()) {
+      await client.sendCommand(['CLUSTER', 'REPLICATE', heads[i % this.primaries]!.id]);
     }
     await this.untilWhole();
   }
