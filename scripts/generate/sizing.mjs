@@ -58,7 +58,62 @@ function renderFigures(results) {
     ),
     '',
     ...exampleOf({ rates, full, bucketBytes }),
+    '',
+    ...clusterOf({ results, full }),
   ].join('\n');
+}
+
+/** Primaries by the rate of all instances together. */
+const TOTALS = [10_000, 100_000, 1_000_000];
+
+/** The busiest that a primary or an instance is planned. */
+const PLANNED_BUSY = 0.7;
+
+/**
+ * What primaries of a Redis Cluster cost, and how many a rate needs.
+ *
+ * @param {{ results: string, full: readonly { descriptors: string, redis: number }[] }} figures
+ */
+function clusterOf({ results, full }) {
+  const loads = tableBelow(results, '## Redis Cluster');
+  const of = (/** @type {string} */ load, /** @type {number} */ primaries) => figuresOf(loads, rowOf(loads, [load, String(primaries)]));
+  const busy = tableBelow(results, '### Instances on one primary');
+  const busyOf = figuresOf(busy, rowOf(busy, ['40', '1']));
+  const [one, three] = [full[0], full.find(({ descriptors }) => descriptors === '3')];
+  if (one === undefined || three === undefined) throw new Error('bench/results.md has no rows for requests with 1 and 3 descriptors');
+  const oneUs = busyOf('Redis CPU µs');
+  const threeUs = oneUs + three.redis - one.redis;
+  const weirUs = of('as fast as they go', 12)('CPU µs');
+  const primaries = (/** @type {number} */ perSecond, /** @type {number} */ us) => Math.ceil((perSecond * us) / 1e6 / PLANNED_BUSY);
+  const primaryCounts = [1, 3, 6, 12];
+  const row = (/** @type {string} */ load) =>
+    `| ${load} | ${primaryCounts.map((count) => `${of(load, count)('Redis CPU µs')} µs`).join(' | ')} |`;
+  return [
+    '## On a Redis Cluster',
+    '',
+    'CPU of all primaries for each decision, with `hash_tag`. Each tenant has its slot, and a script decides one slot, so many primaries with few calls each share less work:',
+    '',
+    `| load of one instance | ${primaryCounts.join(' | ')} primaries |`,
+    `|---|${'---|'.repeat(primaryCounts.length)}`,
+    ...[
+      'as fast as they go',
+      '6,000 a second',
+      '500 a second for each primary',
+      '1,500 a second',
+      '1,500 a second, buckets in two slots',
+    ].map(row),
+    '',
+    `A busy primary works off what has arrived meanwhile, so the cost falls with the load: 40 instances, each with one call under way on one primary, cost it ${oneUs} µs for each decision. Arithmetic from that row, with 0.7 of a core on each primary and instance:`,
+    '',
+    '| decisions a second | primaries, 1 descriptor | primaries, 3 descriptors of a tenant | instances |',
+    '|---|---|---|---|',
+    ...TOTALS.map(
+      (perSecond) =>
+        `| ${count(perSecond)} | ${primaries(perSecond, oneUs)} | ${primaries(perSecond, threeUs)} | ${Math.max(2, primaries(perSecond, weirUs) + 1)} |`,
+    ),
+    '',
+    `Assumed: cores like these, keys that spread evenly, all buckets of a request in one slot (${threeUs.toFixed(1)} µs with 3 descriptors), instances as busy as in the first row (${weirUs} µs) and one to spare. No more than 12 primaries and ${count(Math.round(busyOf('per second')))} decisions a second on one were run.`,
+  ];
 }
 
 /**
