@@ -777,6 +777,7 @@ export interface Operations {
         readonly config_refused: boolean;
         readonly degraded: readonly string[];
         readonly load?: { readonly event_loop_utilization: number; readonly decisions_per_s: number };
+        readonly engines?: readonly { readonly store: string; readonly engine: string; readonly version: string }[];
         readonly store_error?: { readonly store: string; readonly reason: string; readonly at: string };
         readonly control?: {
           readonly state: 'starting' | 'following' | 'behind' | 'lost';

@@ -1,5 +1,6 @@
 /** Reports the engines of Redis servers to log and metrics, and what Weir does differently because of them. */
 
+import { ENGINES_MAX, type EngineFacts } from '../../state/instances/instance-facts';
 import type { Engine } from '../../state/store/redis/engine-probe';
 import { event } from './log/log-event';
 import type { Logger } from './log/logger';
@@ -27,11 +28,21 @@ export interface WatchedEngine {
 /** The proposed deadline is this many writes: batches wait for one another. */
 const WRITES_OF_DEADLINE = 5;
 
+interface ShownEngine {
+  readonly facts: EngineFacts;
+  servers: number;
+}
+
 export class RedisEngine {
-  /** The number of servers that show each engine and version: a series ends with its last server. */
-  private readonly servers = new Map<string, number>();
+  /** Engines and versions, with the number of servers that show each: a series ends with its last server. */
+  private readonly shown = new Map<string, ShownEngine>();
 
   constructor(private readonly options: RedisEngineOptions) {}
+
+  /** The engines that servers show now. */
+  get facts(): readonly EngineFacts[] {
+    return Array.from(this.shown.values(), ({ facts }) => facts).slice(0, ENGINES_MAX);
+  }
 
   watch(): WatchedEngine {
     let shown: Engine | undefined;
@@ -70,15 +81,16 @@ export class RedisEngine {
 
   private count({ name, version }: Engine, change: 1 | -1): void {
     const { metrics, store } = this.options;
-    const labels = { store, engine: name, version };
+    const facts = { store, engine: name, version };
     const key = `${name} ${version}`;
-    const servers = (this.servers.get(key) ?? 0) + change;
-    if (servers > 0) {
-      this.servers.set(key, servers);
-      metrics.redisEngine.set(labels, 1);
+    const shown = this.shown.get(key) ?? { facts, servers: 0 };
+    shown.servers += change;
+    if (shown.servers > 0) {
+      this.shown.set(key, shown);
+      metrics.redisEngine.set(facts, 1);
     } else {
-      this.servers.delete(key);
-      metrics.redisEngine.remove(labels);
+      this.shown.delete(key);
+      metrics.redisEngine.remove(facts);
     }
   }
 

@@ -22,6 +22,8 @@ export interface InstanceFacts {
   /** Reasons why the health check reports a degraded state. */
   readonly degraded: readonly string[];
   readonly load?: LoadFacts;
+  /** The engines of its Redis servers. Absent: an older version. Empty: the store is in memory, or no server was there yet. */
+  readonly engines?: readonly EngineFacts[];
   /** Absent: it met none since its start, or has no Redis. */
   readonly storeError?: StoreErrorFacts;
   /** Absent: control data are off. */
@@ -34,6 +36,17 @@ export interface LoadFacts {
   readonly eventLoopUtilization: number;
   readonly decisionsPerS: number;
 }
+
+/** The engine and version that one or more of its Redis servers show. */
+export interface EngineFacts {
+  /** `redis` or `redis_per_second`. */
+  readonly store: string;
+  readonly engine: string;
+  readonly version: string;
+}
+
+/** Engines that a process reports at most. */
+export const ENGINES_MAX = 8;
 
 /** The last error of Redis. */
 export interface StoreErrorFacts {

@@ -2,7 +2,9 @@
 
 import {
   CONTROL_STATES,
+  ENGINES_MAX,
   type ControlFacts,
+  type EngineFacts,
   type InstanceFacts,
   type InstancesPort,
   type LoadFacts,
@@ -43,8 +45,9 @@ function nameOf(instance: string): string {
 /** Undefined: another version of Weir wrote it in another form. */
 function readFacts(text: string): InstanceFacts | undefined {
   try {
-    const { id, host, pid, version, startedAtMs, reportedAtMs, generation, domains, configRefused, degraded, load, storeError, control } =
-      JSON.parse(text) as Partial<InstanceFacts>;
+    const facts = JSON.parse(text) as Partial<InstanceFacts>;
+    const { id, host, pid, version, startedAtMs, reportedAtMs, generation, domains, configRefused, degraded } = facts;
+    const { load, engines, storeError, control } = facts;
     if (typeof id !== 'string' || typeof host !== 'string' || typeof version !== 'string' || !Array.isArray(degraded)) return undefined;
     if ([pid, startedAtMs, reportedAtMs, generation, domains].some((each) => typeof each !== 'number')) return undefined;
     return {
@@ -59,6 +62,7 @@ function readFacts(text: string): InstanceFacts | undefined {
       configRefused: configRefused === true,
       degraded: degraded.map(String),
       ...readLoad(load),
+      ...readEngines(engines),
       ...readStoreError(storeError),
       ...readControl(control),
     };
@@ -71,6 +75,16 @@ function readLoad(load: Partial<LoadFacts> | undefined): Pick<InstanceFacts, 'lo
   const { eventLoopUtilization, decisionsPerS } = load ?? {};
   if (typeof eventLoopUtilization !== 'number' || typeof decisionsPerS !== 'number') return {};
   return { load: { eventLoopUtilization, decisionsPerS } };
+}
+
+function readEngines(engines: readonly Partial<EngineFacts>[] | undefined): Pick<InstanceFacts, 'engines'> {
+  if (!Array.isArray(engines)) return {};
+  const read = engines.slice(0, ENGINES_MAX).map(({ store, engine, version }: Partial<EngineFacts>) => ({
+    store: String(store),
+    engine: String(engine),
+    version: String(version),
+  }));
+  return { engines: read };
 }
 
 function readStoreError(error: Partial<StoreErrorFacts> | undefined): Pick<InstanceFacts, 'storeError'> {

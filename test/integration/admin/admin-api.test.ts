@@ -150,11 +150,12 @@ describe.each(stores)('on %s', (name, env) => {
     await until(async () => (await ask(merchant('m3'), 35)) === 'OK', { timeoutMs: 2_000 });
   });
 
-  test('every serving process is an instance that reports its load, its last error of Redis and how it follows control data', async () => {
+  test('every serving process is an instance that reports its load, its store, its last error of Redis and how it follows control data', async () => {
     const count = name.includes('workers') ? 2 : 1;
     interface Instance {
       readonly generation: number;
       readonly load?: { readonly event_loop_utilization: number; readonly decisions_per_s: number };
+      readonly engines?: readonly object[];
       readonly store_error?: object;
       readonly control?: {
         readonly state: string;
@@ -171,7 +172,9 @@ describe.each(stores)('on %s', (name, env) => {
     // A report is up to 5 s old: the writes of the tests before are in one that comes.
     await until(async () => (await read()).every(({ control }) => control !== undefined && control.version > 0));
     for (const { control } of await read()) expect(control).toMatchObject({ state: 'following', entries_behind: 0 });
-    for (const { load, store_error: error } of await read()) {
+    const redis = [{ store: 'redis', engine: 'redis', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) as unknown }];
+    for (const { load, engines, store_error: error } of await read()) {
+      expect(engines).toEqual(name.includes('embedded') ? [] : redis);
       expect(load?.event_loop_utilization).toBeGreaterThan(0);
       expect(load?.event_loop_utilization).toBeLessThanOrEqual(1);
       expect(load?.decisions_per_s).toBeGreaterThanOrEqual(0);

@@ -24,6 +24,10 @@ test('a series ends with the last server that shows its version', async () => {
   other.onConnected('b', OLD);
   one.onConnected('a', NEW);
   expect(await series()).toEqual(['redis 7.0.15', 'valkey 9.1.2']);
+  expect(engines.facts).toEqual([
+    { store: 'redis', engine: 'redis', version: '7.0.15' },
+    { store: 'redis', engine: 'valkey', version: '9.1.2' },
+  ]);
   other.onConnected('b', NEW);
   expect(await series()).toEqual(['valkey 9.1.2']);
   // A server that claims another version at each connect has one series.
@@ -33,6 +37,9 @@ test('a series ends with the last server that shows its version', async () => {
   other.forget();
   other.forget();
   expect(await series()).toEqual([]);
+  // The nodes of a cluster can show more versions than a process reports.
+  for (let i = 0; i < 20; i += 1) engines.watch().onConnected(String(i), { ...NEW, version: String(i) });
+  expect(engines.facts).toHaveLength(8);
 });
 
 test('each note is logged once for an address, and the time of a write is asked for once', () => {

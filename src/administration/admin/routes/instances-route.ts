@@ -43,6 +43,19 @@ export const instances = route({
             'How busy it was in the 5 seconds before its report. Absent: an older version.',
           ),
         ),
+        engines: Type.Optional(
+          Type.Array(
+            object({
+              store: Type.String({ description: '`redis` or `redis_per_second`.' }),
+              engine: Type.String({ description: 'As in `weir_redis_engine_info`.' }),
+              version: Type.String({ description: 'Empty: the server does not show it.' }),
+            }),
+            {
+              description:
+                'The engines of its Redis servers. Absent: an older version. Empty: the store is in memory, or no server was there yet.',
+            },
+          ),
+        ),
         store_error: Type.Optional(
           object(
             {

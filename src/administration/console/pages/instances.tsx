@@ -55,6 +55,7 @@ export function InstancesPage() {
                 return <Sparkline times={times} lines={[{ name: 'decisions', kind: 'asked', values }]} show={showRate} per="in a second" />;
               },
             },
+            { head: 'Store', cell: ({ engines }) => engineText(engines) },
             { head: 'Last Redis error', cell: ({ store_error: error }) => errorText(error) },
             { head: 'Control data', cell: ({ control }) => controlText(control) },
             { head: 'Generation', isNumber: true, cell: ({ generation }) => generation },
@@ -105,6 +106,13 @@ function errorText(error: StoreError) {
       {error.reason} <time dateTime={error.at}>{showAgo(error.at)}</time>
     </>
   );
+}
+
+/** An engine once, although both stores or several nodes show it. */
+function engineText(engines: Instance['engines']) {
+  if (engines === undefined) return NONE;
+  const texts = new Set(engines.map(({ engine, version }) => `${engine} ${version}`.trim()));
+  return texts.size === 0 ? NONE : [...texts].join(', ');
 }
 
 type Control = Instance['control'];

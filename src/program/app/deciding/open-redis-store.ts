@@ -19,6 +19,7 @@ import { FallbackReservations } from '../../../state/reservation/fallback-reserv
 import { RedisReservations } from '../../../state/reservation/redis-reservations';
 import type { RunScript } from '../../../state/store/redis/redis-store';
 import type { OnLapsed, Reservations } from '../../../state/reservation/reservations';
+import type { EngineFacts } from '../../../state/instances/instance-facts';
 import { HEARTBEAT_TTL_MS, Instances, instancesKey } from '../../../state/instances/instances';
 import { PublishedTexts } from '../../../state/instances/published-texts';
 import { EventLoopLag } from '../../../state/resilience/event-loop-lag';
@@ -73,6 +74,8 @@ export interface OpenedStore {
   readonly leave: () => Promise<void>;
   /** The last error of Redis. Absent: the store is in memory. */
   readonly lastError?: (() => RememberedError | undefined) | undefined;
+  /** The engines of the Redis servers. Absent: the store is in memory. */
+  readonly engines?: (() => readonly EngineFacts[]) | undefined;
   /** Shares top keys with other processes. Absent: there are none. */
   readonly exchange?: TopExchange;
 }
@@ -98,6 +101,7 @@ export async function openRedisStore(input: OpenRedisStoreInput): Promise<Opened
     },
     name: instances.name,
     lastError: () => lastError.facts,
+    engines: () => redis.engines.flatMap(({ facts }) => facts),
     exchange: makeExchange(settings, main, instances.name),
     leave: () => redis.leave(),
   };
@@ -112,6 +116,7 @@ class RedisParts implements BothRedis {
   readonly leases: WrappedRedis['leases'];
   readonly instances: Instances;
   readonly lastError = new LastStoreError(() => Date.now());
+  readonly engines: RedisEngine[] = [];
   private readonly ownLag = new EventLoopLag();
   private readonly sweeping: NodeJS.Timeout;
   private readonly passedWithout = { decisions: 0, hits: 0 };
@@ -142,11 +147,11 @@ class RedisParts implements BothRedis {
     const seen = new RedisEviction({ health, log, metrics, nowMs: monotonicNowMs });
     const breakers = new Breakers({ health, log, metrics, passed });
     const common = { settings, health, log, metrics, passed, breakers, ownLag: this.ownLag };
-    const ofStore = (store: 'redis' | 'redis_per_second') => ({
-      eviction: { seen, store },
-      engine: new RedisEngine({ log, metrics, store, timeoutMs: settings.redisOpTimeoutMs }),
-      measure: this.lastError.remembering(store, measureStore(metrics, store)),
-    });
+    const ofStore = (store: 'redis' | 'redis_per_second') => {
+      const engine = new RedisEngine({ log, metrics, store, timeoutMs: settings.redisOpTimeoutMs });
+      this.engines.push(engine);
+      return { eviction: { seen, store }, engine, measure: this.lastError.remembering(store, measureStore(metrics, store)) };
+    };
     // The Redis may have lost the buckets that caused cached denials, and those that leases were charged to.
     const forgetBuckets = () => {
       this.denyCache.clear();

@@ -15,7 +15,7 @@ import type { OpenedControl } from './open-control';
 import type { OpenedStore } from './open-redis-store';
 
 export interface FactsInput {
-  readonly opened: Pick<OpenedStore, 'run' | 'name' | 'lastError'>;
+  readonly opened: Pick<OpenedStore, 'run' | 'name' | 'lastError' | 'engines'>;
   readonly metrics: Pick<Metrics, 'decisionTime'>;
   readonly rules: Pick<RulesInForce, 'ruleSet' | 'error'>;
   readonly health: Health;
@@ -35,7 +35,7 @@ export interface PublishedFacts {
 /** Publishes the facts of this process in Redis, if there is one, with every heartbeat. */
 export function publishFacts(input: FactsInput): PublishedFacts {
   const { opened, rules, health, version, keyPrefix, control, metrics } = input;
-  const { run, name = randomUUID(), lastError } = opened;
+  const { run, name = randomUUID(), lastError, engines } = opened;
   const startedAtMs = Date.now();
   const host = hostname();
   const load = new ProcessLoad({
@@ -57,6 +57,7 @@ export function publishFacts(input: FactsInput): PublishedFacts {
       configRefused: rules.error !== undefined,
       degraded: health.degradations,
       load: load.figures,
+      engines: engines?.() ?? [],
       ...(storeError && { storeError }),
       ...(control && { control: controlFacts(control.follower) }),
     };
