@@ -121,7 +121,8 @@ test.each<[string, EngineBehaviour, RegExp | undefined]>([
   ['refuses keys of several slots in other words', { crossSlot: 'ERR command keys must be in the same slot' }, undefined],
   ['refuses scripts without keys', { needsKeys: true }, undefined],
   ['knows neither INFO, CONFIG nor MSETEX', { unknown: ['INFO', 'CONFIG', 'MSETEX'] }, undefined],
-  ['forgets scripts at once', { forgetsScripts: true }, undefined],
+  ['forgets scripts at once', { forgetsScripts: 'NOSCRIPT No matching script. Please use EVAL.' }, undefined],
+  ['forgets scripts at once, and says so in other words', { forgetsScripts: 'NOSCRIPT' }, undefined],
   ['is a Garnet with transactions', GARNET, undefined],
   [
     'has whole milliseconds in its clock',

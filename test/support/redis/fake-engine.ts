@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { slotOf } from '../../../src/state/store/redis/cluster-slots';
+import { slotOf, SLOTS } from '../../../src/state/store/redis/cluster-slots';
 
 const CRLF = '\r\n';
 
@@ -19,10 +19,14 @@ export interface EngineBehaviour {
   readonly replies?: Readonly<Record<string, string>>;
   /** The same for replies that are lists. */
   readonly lists?: Readonly<Record<string, readonly string[]>>;
+  /** The port that every script is redirected to: the engine answers MOVED. */
+  readonly movedTo?: () => number;
+  /** The primary of all slots, by CLUSTER SLOTS. */
+  readonly ownerPort?: number;
   /** Time that each script takes longer, in milliseconds. */
   readonly writeMs?: number;
-  /** Forgets scripts at once: every EVALSHA is answered NOSCRIPT. */
-  readonly forgetsScripts?: boolean;
+  /** Forgets scripts at once: every EVALSHA is answered this error. */
+  readonly forgetsScripts?: string;
 }
 
 export interface FakeEngine {
@@ -157,20 +161,29 @@ function restored(reply: string): string {
 
 function ownReply(
   words: readonly string[],
-  { crossSlot, needsKeys, unknown, replies, lists, forgetsScripts }: EngineBehaviour,
+  { crossSlot, needsKeys, unknown, replies, lists, forgetsScripts, movedTo, ownerPort }: EngineBehaviour,
 ): string | undefined {
   const [name = '', , count = '0'] = words;
   const said = replies?.[words.join(' ')];
   if (said !== undefined) return `$${said.length}${CRLF}${said}${CRLF}`;
   const list = lists?.[words.join(' ')];
   if (list !== undefined) return encode(list);
+  if (ownerPort !== undefined && words.join(' ') === 'CLUSTER SLOTS') return slotsOf(ownerPort);
   if (unknown?.includes(name) === true) return error(`ERR unknown command '${name}'`);
   if (name !== 'EVAL' && name !== 'EVALSHA') return undefined;
   const keys = words.slice(3, 3 + Number(count));
   if (needsKeys === true && keys.length === 0) return error('ERR a script needs at least one key');
   if (crossSlot !== undefined && new Set(keys.map(slotOf)).size > 1) return error(crossSlot);
-  if (forgetsScripts === true && name === 'EVALSHA') return error('NOSCRIPT No matching script.');
+  if (forgetsScripts !== undefined && name === 'EVALSHA') return error(forgetsScripts);
+  if (movedTo !== undefined && keys[0] !== undefined) return error(`MOVED ${slotOf(keys[0])} 127.0.0.1:${movedTo()}`);
   return undefined;
+}
+
+/** One primary of all slots. */
+function slotsOf(port: number): string {
+  const id = 'a'.repeat(40);
+  const address = encode(['127.0.0.1', 'PORT', id]).replace(`$4${CRLF}PORT`, `:${port}`);
+  return `*1${CRLF}*3${CRLF}:0${CRLF}:${SLOTS - 1}${CRLF}${address}`;
 }
 
 function error(text: string): string {
