@@ -91,7 +91,7 @@ function clusterOf({ results, full }) {
   return [
     '## On a Redis Cluster',
     '',
-    'CPU of all primaries for each decision, with `hash_tag`. Each tenant has its slot, and a script decides one slot, so many primaries with few calls each share less work:',
+    'CPU of all primaries for each decision, with `hash_tag`. Each tenant has its slot, and a script decides one slot. Many primaries with few calls each share less work:',
     '',
     `| load of one instance | ${primaryCounts.join(' | ')} primaries |`,
     `|---|${'---|'.repeat(primaryCounts.length)}`,

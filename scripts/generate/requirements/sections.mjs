@@ -19,7 +19,7 @@ const SECTIONS = {
     'unit/store',
   ],
   'What answers carry': ['unit/respond'],
-  'In trouble': ['faults', 'integration/redis', 'simulation', 'unit/instances', 'unit/resilience'],
+  'In trouble': ['faults', 'integration/engines', 'integration/redis', 'simulation', 'unit/instances', 'unit/resilience'],
   'Top keys': ['unit/top'],
   'Metrics, logs and alerts': ['prometheus', 'unit/observability'],
   Traces: ['integration/tracing', 'unit/observability/tracing'],

@@ -639,6 +639,7 @@ export interface Operations {
       readonly explanation: {
         readonly domain: string;
         readonly domain_found: boolean;
+        readonly refused?: string;
         readonly descriptors: readonly ExplainedDescriptor[];
       };
       readonly buckets: readonly Bucket[];

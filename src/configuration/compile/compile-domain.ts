@@ -27,8 +27,8 @@ import { findProblems, readDescriptors, type DescriptorList, type DescriptorSpec
 import { joinPath, show } from '../../lib/quote';
 
 export interface DomainCompilerOptions extends LimitDefaults {
-  /** `hash_tag`: key of an entry. */
-  readonly hashTag?: string | undefined;
+  /** Keys that the root of the file names: those of `hash_tag` and `require`. */
+  readonly watchedKeys: readonly string[];
   /** The plans in the domain's first file. */
   readonly plans: readonly PlanSpec[];
   /** Checks every descriptor and every level, children before their parents. */
@@ -37,8 +37,10 @@ export interface DomainCompilerOptions extends LimitDefaults {
 
 export interface FinishedDomain {
   readonly root: DescriptorLevel;
-  /** Whether some descriptor, on any level, has the key of `hashTag`, or a pattern that may match it. */
-  readonly hasHashTag: boolean;
+  /** The watched keys that no descriptor has, on any level, and no pattern may match. */
+  readonly unseenKeys: ReadonlySet<string>;
+  /** The keys of descriptors with `tenant: true`. */
+  readonly tenantKeys: ReadonlySet<string>;
   /** The values of `response_headers` in the domain. */
   readonly headerModes: readonly ResponseHeaders[];
   /** Whether a limit has a `response_body` other than `off`. */
@@ -77,10 +79,12 @@ export class DomainCompiler {
   private readonly root: LevelInProgress = levelInProgress();
   private readonly limits: LimitCompiler;
   private readonly plans: DomainPlans;
-  private hasHashTag = false;
+  private readonly unseenKeys: Set<string>;
+  private readonly tenantKeys = new Set<string>();
   private hasPenalties = false;
 
   constructor(private readonly options: DomainCompilerOptions) {
+    this.unseenKeys = new Set(options.watchedKeys);
     this.limits = new LimitCompiler(options);
     this.plans = new DomainPlans(options.plans, {
       limits: this.limits,
@@ -103,7 +107,8 @@ export class DomainCompiler {
     const { hasTenants, byName: plans } = this.plans;
     return {
       root,
-      hasHashTag: this.hasHashTag,
+      unseenKeys: this.unseenKeys,
+      tenantKeys: this.tenantKeys,
       hasPenalties: this.hasPenalties,
       headerModes: [...headerModes],
       hasBodies,
@@ -120,7 +125,7 @@ export class DomainCompiler {
     progress: LevelInProgress,
     { list, above }: { readonly list: DescriptorList; readonly above: Levels },
   ): Generator<undefined, void> {
-    const { lint, hashTag } = this.options;
+    const { lint } = this.options;
     const { level, declared, repeated } = progress;
     repeated.readNext(list);
     for (const { spec, below } of readDescriptors(list)) {
@@ -133,7 +138,8 @@ export class DomainCompiler {
         const node =
           rule === undefined ? { children, ...(children === NO_CHILDREN && { unlimitedPath: levels.path }) } : { rule, children };
         level.add(spec, node);
-        if (hashTag !== undefined && (spec.key === hashTag || spec.key.includes('*'))) this.hasHashTag = true;
+        if (spec.key.includes('*')) this.unseenKeys.clear();
+        else this.unseenKeys.delete(spec.key);
         const one = { spec, node };
         if (lint.look(one, above.specs)) declared.push(one);
       } else if (below !== undefined) {
@@ -158,6 +164,7 @@ export class DomainCompiler {
   private compileRule(spec: DescriptorSpec, { specs: levels, path }: Levels): Rule | undefined {
     const { shadowMode, quotaMode, detailedMetric, metadata } = spec;
     const tenant = this.plans.termsOf(spec, levels.length - 1);
+    if (tenant !== undefined) this.tenantKeys.add(spec.key);
     if (spec.limits.length === 0 && spec.inFlight === undefined && tenant === undefined) return undefined;
     const inFlight = spec.inFlight && this.compileInFlight(spec.inFlight, levels);
     const { limits, unlimited, name, replaces } = this.limits.compile(spec.limits, { name: path.join('.'), levels });

@@ -4,7 +4,7 @@ import type { Algorithm } from '../../domain/algorithm/algorithms';
 import { atOnce } from '../../lib/slices';
 import { toByteString } from '../../domain/descriptor/byte-string';
 import type { Domain, RuleSet } from '../../domain/rule/rule-set';
-import { DomainCompiler } from './compile-domain';
+import { DomainCompiler, type FinishedDomain } from './compile-domain';
 import { openDocument, type ConfigDocument } from '../yaml/config-document';
 import type { ConfigProblem } from '../problems/config-error';
 import type { DeclaredLevel } from './lint/declared-level';
@@ -125,7 +125,7 @@ function beginDomain(
     responseHeaders: root.fields.responseHeaders?.value,
     responseBody: root.fields.responseBody?.value,
     leases: root.fields.leases?.value,
-    hashTag: root.fields.hashTag?.value,
+    watchedKeys: [root.fields.hashTag?.value, ...(root.fields.require?.value ?? [])].filter((key) => key !== undefined),
     plans: root.plans,
     lint: new Lint(root.name.value, { ...options, replacedNames }),
   });
@@ -133,15 +133,17 @@ function beginDomain(
 }
 
 function* finishDomain({ root: { name, fields, problems }, compiler, defaults }: Beginning): Generator<undefined, Domain> {
-  const { root, hasHashTag, headerModes, hasBodies, hasReservations, hasCandidates, stages, hasPenalties, hasTenants, plans } =
+  const { root, unseenKeys, tenantKeys, headerModes, hasBodies, hasReservations, hasCandidates, stages, hasPenalties, hasTenants, plans } =
     yield* compiler.finish();
   const { hashTag, failureMode, responseHeaders, responseBody, leases } = fields;
-  if (hashTag !== undefined && !hasHashTag) {
+  warnOfAdmission({ fields, problems, name, unseenKeys, tenantKeys });
+  if (hashTag !== undefined && unseenKeys.has(hashTag.value)) {
     const message = `has no effect because no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
     problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
   }
   const optional = {
     ...(hashTag && { hashTag: toByteString(hashTag.value) }),
+    ...admissionOf(fields),
     ...(failureMode && { failureMode: failureMode.value }),
     ...(responseHeaders && { responseHeaders: responseHeaders.value }),
     ...(headerModes.length > 0 && { headerModes }),
@@ -156,6 +158,31 @@ function* finishDomain({ root: { name, fields, problems }, compiler, defaults }:
     ...(plans.size > 0 && { plans }),
   };
   return { name: toByteString(name.value), ...defaults, root, ...optional };
+}
+
+/** Empty: the domain refuses nothing. */
+function admissionOf({ require, unmatched }: DomainSpec['fields']): Pick<Domain, 'admission'> {
+  const required = (require?.value ?? []).map(toByteString);
+  const deniesUnmatched = unmatched?.value === 'deny';
+  return required.length > 0 || deniesUnmatched ? { admission: { required, deniesUnmatched } } : {};
+}
+
+type AdmissionWarnings = Pick<DomainSpec, 'fields' | 'problems' | 'name'> & Pick<FinishedDomain, 'unseenKeys' | 'tenantKeys'>;
+
+function warnOfAdmission({ fields: { require, unmatched }, problems, name, unseenKeys, tenantKeys }: AdmissionWarnings): void {
+  const required = require?.value ?? [];
+  for (const key of required) {
+    if (require === undefined || !unseenKeys.has(key)) continue;
+    const message = `no descriptor has the required key ${show(key)}; requests without it are denied, and those with it may be unlimited: add a rule, or correct the key`;
+    problems.warn({ offset: require.offset, path: 'require', message });
+  }
+  // Both fields say that somebody has thought of it.
+  if (unmatched !== undefined) return;
+  for (const key of tenantKeys) {
+    if (required.includes(key)) continue;
+    const message = `requests without the entry ${show(key)} pass without the limits of a plan; add require: [${key}], or unmatched: allow if they may`;
+    problems.warn({ offset: name.offset, path: 'domain', message });
+  }
 }
 
 function reportTaken({ name, problems }: DomainSpec, first: DomainSpec): void {

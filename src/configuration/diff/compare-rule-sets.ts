@@ -3,6 +3,7 @@
 import { toText } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import type { Plan } from '../../domain/rule/plan';
+import type { Admission } from '../../domain/descriptor/admission';
 import type { Rule } from '../../domain/rule/rule';
 import type { Domain, RuleSet } from '../../domain/rule/rule-set';
 import { ruleName, rulesOf } from '../../domain/rule/tree';
@@ -60,7 +61,31 @@ function termsOfDomain(from: Domain, to: Domain): readonly Change[] {
   const changes: Change[] = [];
   if (from.hashTag !== to.hashTag)
     changes.push({ what: 'hash_tag', from: tagText(from), to: tagText(to), direction: 'none', startsEmpty: true });
+  changes.push(...compareAdmission(from.admission, to.admission));
   return changes;
+}
+
+/** More required keys are stricter, fewer are looser. */
+function compareAdmission(from: Admission = NO_ADMISSION, to: Admission = NO_ADMISSION): readonly Change[] {
+  const changes: Change[] = [];
+  const isMore = to.required.some((key) => !from.required.includes(key));
+  const isLess = from.required.some((key) => !to.required.includes(key));
+  if (isMore || isLess) {
+    const direction = isMore && isLess ? 'both' : isMore ? 'stricter' : 'looser';
+    changes.push({ what: 'require', from: keysText(from), to: keysText(to), direction, startsEmpty: false });
+  }
+  if (from.deniesUnmatched !== to.deniesUnmatched) {
+    const textOf = ({ deniesUnmatched }: Admission) => (deniesUnmatched ? 'deny' : 'allow');
+    const direction = to.deniesUnmatched ? 'stricter' : 'looser';
+    changes.push({ what: 'unmatched', from: textOf(from), to: textOf(to), direction, startsEmpty: false });
+  }
+  return changes;
+}
+
+const NO_ADMISSION: Admission = { required: [], deniesUnmatched: false };
+
+function keysText({ required }: Admission): string {
+  return required.length === 0 ? 'nothing' : required.map(toText).join(', ');
 }
 
 function tagText({ hashTag }: Domain): string {

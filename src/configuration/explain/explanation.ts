@@ -7,6 +7,8 @@ import { toText } from '../../domain/descriptor/byte-string';
 import type { Entry, RateLimitRequest } from '../../domain/descriptor/descriptor';
 import { overrideLimits } from '../../domain/rule/apply-override';
 import type { PlanInForce } from '../../domain/rule/choose-plan';
+import { refusalOf, type Refusal } from '../../domain/descriptor/admission';
+import { show } from '../../lib/quote';
 import { matchRequest, type GlobalModes, type Match, type MatchControl } from '../../domain/rule/match';
 import type { Plan } from '../../domain/rule/plan';
 import type { RuleSet } from '../../domain/rule/rule-set';
@@ -20,6 +22,8 @@ import { explainLimits, type LimitExplanation } from './explain-limit';
 export interface Explanation {
   readonly domain: string;
   readonly domainFound: boolean;
+  /** Why the domain refuses the whole request; absent: it admits it to its limits. */
+  readonly refused?: string;
   readonly descriptors: readonly DescriptorExplanation[];
 }
 
@@ -88,7 +92,7 @@ export interface ExplainInput {
 /** Uses the code that decides requests for winners, limits and bucket keys, so that the explanation cannot disagree with it. */
 export function explainRequest({ ruleSet, levels, plans, request, modes, keyPrefix, nowUs, control }: ExplainInput): Explanation {
   const domain = ruleSet.domains.get(request.domain);
-  const matched = matchRequest({ ruleSet, request, modes, control: control && withoutBlocks(control) });
+  const matched = matchRequest({ ruleSet, request, modes, control: control && withoutBlocks(control), admitsAll: true });
   const { takes } = toGroup({ request, matched, keyPrefix, shadow: modes.shadow, nowUs });
   const descriptors = request.descriptors.map(({ entries, override }, index) => {
     const match = matched.matches[index];
@@ -126,7 +130,20 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       ...(why !== undefined && { notLimited: why }),
     };
   });
-  return { domain: toText(request.domain), domainFound: domain !== undefined, descriptors };
+  const refusal =
+    domain?.admission && refusalOf(domain.admission, request, matchRequest({ ruleSet, request, modes, control, admitsAll: true }).matches);
+  return {
+    domain: toText(request.domain),
+    domainFound: domain !== undefined,
+    ...(refusal && { refused: explainRefusal(refusal) }),
+    descriptors,
+  };
+}
+
+function explainRefusal({ key }: Refusal): string {
+  return key === undefined
+    ? 'no rule matches any of its descriptors, and the domain has unmatched: deny'
+    : `none of its descriptors has the entry ${show(toText(key))} with a value, which the domain requires`;
 }
 
 /** A view without blocks and passes: the limits that would apply without them. */

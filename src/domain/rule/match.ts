@@ -1,6 +1,7 @@
 /** Match: finds the limits of each descriptor of a request. */
 
 import { REFERENCE_ALGORITHM } from '../algorithm/algorithms';
+import { refusalOf, type Refusal } from '../descriptor/admission';
 import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
 import { UNIT_US } from '../descriptor/unit';
 import { overrideLimits } from './apply-override';
@@ -49,12 +50,14 @@ export interface Match {
   readonly block?: Block | undefined;
 }
 
-/** A block of control data, as the answer shows it. */
+/** A block of control data or a refusal of the domain, as the answer shows it. */
 export interface Block {
   /** A limit of 0. */
   readonly limit: Limit;
   /** When it ends, in microseconds since 1970; absent: it has no end. */
   readonly untilUs?: number;
+  /** The domain refuses the request; absent: a record of control data blocks it. */
+  readonly refusal?: Refusal;
 }
 
 /** One match for each descriptor, in their order, and whether the domain is known. */
@@ -65,20 +68,22 @@ export interface RequestMatch {
   readonly matches: readonly Match[];
   /** A limit of the domain, or an override of this request, has a candidate. Absent: none does. */
   readonly hasCandidates?: true | undefined;
-  /** A block denies it: only refunds, releases and usage reports are left to count. Absent: none does. */
+  /** A block or a refusal denies it: only refunds, releases and usage reports are left to count. Absent: none does. */
   readonly blocked?: true | undefined;
+  /** The domain refuses it, or would without `SHADOW_MODE`. Absent: it does not. */
+  readonly refusal?: Refusal | undefined;
 }
 
 /**
  * @throws BadRequestError if an override is invalid
  */
-export function matchRequest({ ruleSet, request, modes, control }: MatchInput): RequestMatch {
+export function matchRequest({ ruleSet, request, modes, control, admitsAll }: MatchInput): RequestMatch {
   const domain = ruleSet.domains.get(request.domain);
   const { descriptors } = request;
   const matches = new Array<Match>(descriptors.length);
   let replaces = false;
   let hasCandidates = domain?.hasCandidates === true;
-  let blocks: Map<number, SelectedRecord> | undefined;
+  let blocks: Map<number, Denying> | undefined;
   for (let index = 0; index < descriptors.length; index += 1) {
     const descriptor = descriptors[index] ?? NO_ENTRIES;
     let match = domain === undefined ? nothingLimits(modes) : matchDescriptor({ domain, descriptor, modes, index, control });
@@ -86,7 +91,7 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
     if (selection !== undefined) {
       // A refund or a release takes nothing, so there is nothing to deny.
       const isAdmission = (descriptor.hits ?? request.hits) >= 0;
-      if (selection.block !== undefined && isAdmission) (blocks ??= new Map()).set(index, selection.block);
+      if (selection.block !== undefined && isAdmission) (blocks ??= new Map()).set(index, { record: selection.block });
       else if (selection.pass !== undefined) match = passed(match, selection.pass);
       else if (match.rule !== undefined && selection.overrides.length > 0) {
         const overridden = overrideLimits(match.limits, selection);
@@ -99,6 +104,12 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
     matches[index] = match;
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
+  // A block says more than a refusal.
+  const refusal =
+    domain?.admission === undefined || blocks !== undefined || admitsAll === true
+      ? undefined
+      : refusalOf(domain.admission, request, matches);
+  if (refusal !== undefined) blocks = new Map([[refusal.descriptor, { refusal }]]);
   const counted = replaces ? withoutReplaced(matches, modes) : matches;
   return {
     domainFound: domain !== undefined,
@@ -106,6 +117,7 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
     matches: blocks === undefined ? counted : blocked(counted, { blocks, request, modes }),
     hasCandidates: hasCandidates ? true : undefined,
     blocked: blocks === undefined || modes.shadow ? undefined : true,
+    refusal,
   };
 }
 
@@ -139,9 +151,12 @@ function passed(match: Match, pass: SelectedRecord): Match {
   return changed(match, { limits, unlimited: true, mode: 'shadow', quotaAlwaysFits: false, control: [pass] });
 }
 
+/** Denies a descriptor, and so its request. */
+type Denying = { readonly record: SelectedRecord } | { readonly refusal: Refusal };
+
 interface BlockedInput {
   /** By the index of the descriptor. */
-  readonly blocks: ReadonlyMap<number, SelectedRecord>;
+  readonly blocks: ReadonlyMap<number, Denying>;
   readonly request: RateLimitRequest;
   readonly modes: GlobalModes;
 }
@@ -151,16 +166,21 @@ function blocked(matches: readonly Match[], { blocks, request, modes }: BlockedI
   return matches.map((match, index) => {
     const descriptor = request.descriptors[index] ?? NO_ENTRIES;
     const limits = modes.shadow ? match.limits : factsOf(match, { descriptor, request });
-    const block = blocks.get(index);
-    if (block === undefined) return changed(match, { limits });
-    return changed(match, {
-      limits,
-      mode: 'enforced',
-      quotaAlwaysFits: false,
-      path: match.path.length > 0 ? match.path : keysOf(descriptor),
-      control: [block],
-      block: block.untilUs === undefined ? { limit: BLOCK_LIMIT } : { limit: BLOCK_LIMIT, untilUs: block.untilUs },
-    });
+    const denying = blocks.get(index);
+    if (denying === undefined) return changed(match, { limits });
+    if ('refusal' in denying) {
+      const { refusal } = denying;
+      return changed(match, {
+        limits,
+        mode: 'enforced',
+        quotaAlwaysFits: false,
+        block: { limit: REFUSAL_LIMITS[refusal.reason], refusal },
+      });
+    }
+    const { record } = denying;
+    const path = match.path.length > 0 ? match.path : keysOf(descriptor);
+    const block = record.untilUs === undefined ? { limit: BLOCK_LIMIT } : { limit: BLOCK_LIMIT, untilUs: record.untilUs };
+    return changed(match, { limits, mode: 'enforced', quotaAlwaysFits: false, path, control: [record], block });
   });
 }
 
@@ -175,15 +195,26 @@ function factsOf({ limits }: Match, { descriptor: { hits: own }, request }: Fact
 }
 
 /** The limit that the answer to a blocked request shows. */
-const BLOCK_LIMIT: Limit = {
-  requestsPerUnit: 0,
-  unit: 'second',
-  unitMultiplier: 1,
-  name: 'block',
-  algorithm: REFERENCE_ALGORITHM,
-  windowUs: UNIT_US.second,
-  capacity: 0,
+const BLOCK_LIMIT = denyingLimit('block');
+
+/** The same for a refused request. */
+const REFUSAL_LIMITS: Readonly<Record<Refusal['reason'], Limit>> = {
+  missing_entry: denyingLimit('require'),
+  unmatched: denyingLimit('unmatched'),
 };
+
+/** A limit of 0 with a name for clients. */
+function denyingLimit(name: string): Limit {
+  return {
+    requestsPerUnit: 0,
+    unit: 'second',
+    unitMultiplier: 1,
+    name,
+    algorithm: REFERENCE_ALGORITHM,
+    windowUs: UNIT_US.second,
+    capacity: 0,
+  };
+}
 
 function keysOf({ entries }: Descriptor): string[] {
   return entries.map((entry) => toText(entry.key));
@@ -204,22 +235,24 @@ function withoutReplaced(matches: readonly Match[], modes: GlobalModes): Match[]
 
 /** The same without requests in flight, whose slots are not hits, and without candidates. */
 export function rateLimitsOf(matched: RequestMatch): RequestMatch {
-  const { domainFound, hashTag, matches, hasCandidates, blocked } = matched;
+  const { domainFound, hashTag, matches, hasCandidates, blocked, refusal } = matched;
   const hasSlots = matches.some(({ inFlight }) => inFlight !== undefined);
   if (!hasSlots && hasCandidates === undefined) return matched;
   const counted = hasSlots ? matches.map((match) => changed(match, { limits: match.limits.filter(isRateLimit) })) : matches;
-  return { domainFound, hashTag, matches: counted, blocked };
+  return { domainFound, hashTag, matches: counted, blocked, refusal };
 }
 
 /** The part of the control data that matching asks. */
 export type MatchControl = Omit<ControlView, 'version'>;
 
-interface MatchInput {
+export interface MatchInput {
   readonly ruleSet: RuleSet;
   readonly request: RateLimitRequest;
   readonly modes: GlobalModes;
   /** Absent: only the configuration decides. */
   readonly control?: MatchControl | undefined;
+  /** Matches as if the domain refused nothing. */
+  readonly admitsAll?: true;
 }
 
 function nothingLimits(modes: GlobalModes, path: readonly string[] = []): Match {

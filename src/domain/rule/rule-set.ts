@@ -1,6 +1,7 @@
 /** The result of one load of the configuration. It never changes; a reload makes a new one. */
 
 import type { Algorithm } from '../algorithm/algorithms';
+import type { Admission } from '../descriptor/admission';
 import type { ByteString } from '../descriptor/descriptor';
 import type { DescriptorLevel } from './tree';
 import type { Plan } from './plan';
@@ -28,6 +29,8 @@ export interface Domain extends LimitTerms {
   readonly hasReservations?: boolean;
   /** `hash_tag`: key of the entry whose value spreads the domain's buckets over a Redis Cluster. */
   readonly hashTag?: ByteString;
+  /** `require` and `unmatched`; absent: the domain refuses nothing. */
+  readonly admission?: Admission;
   /** Whether a limit of the domain has a `candidate`. */
   readonly hasCandidates?: boolean;
   /** The candidates that may have a stage, by its name; absent: there are none. */

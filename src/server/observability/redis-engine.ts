@@ -1,6 +1,5 @@
 /** Reports the engines of Redis servers to log and metrics, and what Weir does differently because of them. */
 
-import { ENGINES_MAX, type EngineFacts } from '../../state/instances/instance-facts';
 import type { Engine } from '../../state/store/redis/engine-probe';
 import { event } from './log/log-event';
 import type { Logger } from './log/logger';
@@ -27,6 +26,16 @@ export interface WatchedEngine {
 
 /** The proposed deadline is this many writes: batches wait for one another. */
 const WRITES_OF_DEADLINE = 5;
+
+/** The engine and version that one or more servers show. */
+interface EngineFacts {
+  readonly store: string;
+  readonly engine: string;
+  readonly version: string;
+}
+
+/** The nodes of a cluster may show more versions than a process reports. */
+const ENGINES_MAX = 8;
 
 interface ShownEngine {
   readonly facts: EngineFacts;

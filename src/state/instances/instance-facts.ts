@@ -45,9 +45,6 @@ export interface EngineFacts {
   readonly version: string;
 }
 
-/** Engines that a process reports at most. */
-export const ENGINES_MAX = 8;
-
 /** The last error of Redis. */
 export interface StoreErrorFacts {
   /** `redis` or `redis_per_second`. */

@@ -2,7 +2,6 @@
 
 import {
   CONTROL_STATES,
-  ENGINES_MAX,
   type ControlFacts,
   type EngineFacts,
   type InstanceFacts,
@@ -11,6 +10,9 @@ import {
   type StoreErrorFacts,
 } from './instance-facts';
 import type { PublishedTexts } from './published-texts';
+
+/** Engines of a process that are shown. */
+const ENGINES_MAX = 8;
 
 /** Texts that are read at the same time. */
 const AT_ONCE = 50;

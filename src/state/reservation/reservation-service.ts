@@ -12,7 +12,14 @@ import { BadRequestError } from '../../lib/errors';
 import { DEFAULT_RESERVATION_TERMS, overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
 import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
 import type { ControlView } from '../../domain/rule/control-view';
-import { matchRequest, rateLimitsOf, type GlobalModes, type MatchControl, type RequestMatch } from '../../domain/rule/match';
+import {
+  matchRequest,
+  rateLimitsOf,
+  type GlobalModes,
+  type MatchControl,
+  type MatchInput,
+  type RequestMatch,
+} from '../../domain/rule/match';
 import type { RuleSet } from '../../domain/rule/rule-set';
 import type { Store, TakeOptions } from '../store/port/store';
 import { StoreError } from '../store/port/store-error';
@@ -120,7 +127,7 @@ export class ReservationService {
   async reserve({ request, id, hits, ttlMs = TTL_MS_DEFAULT }: ReserveAsk, options: TakeOptions): Promise<ReserveAnswer> {
     checkTtl(ttlMs);
     if (id !== '') checkId(id);
-    const planned = this.plan(request, hits, this.parts.control);
+    const planned = this.plan(request, hits, { control: this.parts.control });
     if (planned.matched.blocked === true) return this.refuseBlocked(planned, hits);
     const name = { tag: planned.tag, id: id === '' ? randomUUID() : id };
     if (planned.plan.legs.length === 0) return this.reserveNothing(planned, name, ttlMs);
@@ -218,13 +225,13 @@ export class ReservationService {
   /** The plan of a later step: a block or a pass that was made meanwhile must not hide the buckets of the reservation. */
   private planStep(asked: ReservedRequest, hits: number): Planned {
     const { control } = this.parts;
-    return this.plan(asked, hits, control && overridesOf(control));
+    return this.plan(asked, hits, { control: control && overridesOf(control), admitsAll: true });
   }
 
-  private plan({ domain, descriptors }: ReservedRequest, hits: number, control: MatchControl | undefined): Planned {
+  private plan({ domain, descriptors }: ReservedRequest, hits: number, view: Pick<MatchInput, 'control' | 'admitsAll'>): Planned {
     const request: RateLimitRequest = { domain, descriptors, hits };
     // Limits on requests in flight do not apply: a reservation counts hits of a future request.
-    const matched = rateLimitsOf(matchRequest({ ruleSet: this.parts.ruleSet(), request, modes: this.parts.modes, control }));
+    const matched = rateLimitsOf(matchRequest({ ruleSet: this.parts.ruleSet(), request, modes: this.parts.modes, ...view }));
     const plan = this.planAt(request, matched, this.parts.nowUs, hits);
     if (plan.legs.length > LEGS_MAX)
       throw new BadRequestError(`descriptors has ${plan.legs.length} limits; a reservation has at most ${LEGS_MAX}`);

@@ -142,7 +142,10 @@ test('plans without tenants, and a default plan without them, have a warning', (
 
 test('the limits of plans have the warnings of other limits', () => {
   const { warnings } = compileText(
-    withDescriptor('key: k, tenant: true, default_plan: a', 'plans: { a: { rate_limit: { unit: day, requests_per_unit: 5000 } } }\n'),
+    withDescriptor(
+      'key: k, tenant: true, default_plan: a',
+      'unmatched: allow\nplans: { a: { rate_limit: { unit: day, requests_per_unit: 5000 } } }\n',
+    ),
   );
   expect(warnings).toEqual([expect.stringContaining('plans.a.rate_limit: lets 5000 hits pass at once, and then none for a long time')]);
 });

@@ -90,7 +90,8 @@ test('the request passes both limits or is charged to none', async () => {
   expect((await ask(5_001, ...both)).overallCode).toBe('OVER_LIMIT');
   expect((await ask(5_000, ...both)).overallCode).toBe('OK');
   expect((await ask(1, ...both)).overallCode).toBe('OVER_LIMIT');
-  expect((await ask(5_000, 'endpoint=/pay')).overallCode).toBe('OK');
+  put({ kind: 'tenant', tenant: 'another', plan: 'enterprise' });
+  expect((await ask(5_000, 'endpoint=/pay', 'merchant=another')).overallCode).toBe('OK');
   expect((await ask(1, 'endpoint=/pay', 'merchant=other')).overallCode).toBe('OVER_LIMIT');
   expect((await ask(100, 'merchant=other')).overallCode).toBe('OK');
 });

@@ -22,6 +22,7 @@ const explanation = Type.Object(
   {
     domain: Type.String(),
     domain_found: Type.Boolean(),
+    refused: Type.Optional(Type.String({ description: 'Why the domain refuses the whole request. Absent: it admits it to its limits.' })),
     descriptors: Type.Array(
       Type.Object({
         ...explainedDescriptor,

@@ -23,6 +23,7 @@ type DecidingRecord = Static<typeof decidingRecord>;
 export interface LiveExplanation {
   readonly domain: string;
   readonly domain_found: boolean;
+  readonly refused?: string;
   readonly descriptors: readonly ReturnType<typeof showDescriptor>[];
   /** The buckets of all limits, in their order. */
   readonly buckets: readonly ReturnType<typeof showBucket>[];
@@ -31,14 +32,15 @@ export interface LiveExplanation {
 /** @throws AdminProblem if the request is invalid, or the store cannot answer */
 export async function explainLive(request: RateLimitRequest, backend: AdminBackend): Promise<LiveExplanation> {
   const explanation = explainOrRefuse(request, backend);
-  const { takes } = groupOf(request, backend, withoutBlocks(backend.controlView));
+  const { takes } = groupOf(request, backend, { control: withoutBlocks(backend.controlView), admitsAll: true });
   const live = await readBuckets(takes, backend);
   const byKey = new Map(live.map((each) => [each.take.bucketKey, each]));
-  const { domain, domainFound } = explanation;
+  const { domain, domainFound, refused } = explanation;
   const show = { domain, byKey, backend };
   return {
     domain,
     domain_found: domainFound,
+    ...(refused !== undefined && { refused }),
     descriptors: explanation.descriptors.map((each) => showDescriptor(each, show)),
     buckets: live.map(showBucket),
   };

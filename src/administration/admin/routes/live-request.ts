@@ -5,7 +5,7 @@ import { candidatesOf, toGroup } from '../../../domain/bucket/to-group';
 import { toByteString } from '../../../domain/descriptor/byte-string';
 import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import { BadRequestError } from '../../../lib/errors';
-import { matchRequest, type MatchControl, type RequestMatch } from '../../../domain/rule/match';
+import { matchRequest, type MatchInput, type RequestMatch } from '../../../domain/rule/match';
 import type { AdminBackend, CurrentRules } from '../backend';
 import { AdminProblem } from '../problem';
 
@@ -41,11 +41,15 @@ export interface NamedGroup {
 }
 
 /** The takes of the request, as a decision would make them. */
-export function groupOf(request: RateLimitRequest, backend: AdminBackend, control: MatchControl = backend.controlView): NamedGroup {
+export function groupOf(
+  request: RateLimitRequest,
+  backend: AdminBackend,
+  view: Pick<MatchInput, 'control' | 'admitsAll'> = { control: backend.controlView },
+): NamedGroup {
   const { ruleSet } = currentRules(backend);
   const { modes, keyPrefix } = backend.rules;
   try {
-    const matched = matchRequest({ ruleSet, request, modes, control });
+    const matched = matchRequest({ ruleSet, request, modes, ...view });
     const group = toGroup({ request, matched, keyPrefix, shadow: modes.shadow, nowUs: () => backend.nowMs() * 1_000 });
     const names = matched.matches.flatMap(({ limits }) => limits.map(({ name }) => name));
     const ofCandidates = candidatesOf(matched.matches).map(({ limit }) => limit.name);

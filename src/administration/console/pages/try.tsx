@@ -170,7 +170,7 @@ function CopyLink({ onSaid }: { readonly onSaid: (sentence: string) => void }) {
 
 function Explanation({ explained }: { readonly explained: Explained }) {
   const {
-    explanation: { domain, domain_found: isKnown, descriptors },
+    explanation: { domain, domain_found: isKnown, refused, descriptors },
     control,
     buckets,
     over_limit: isOver,
@@ -189,6 +189,7 @@ function Explanation({ explained }: { readonly explained: Explained }) {
             <State kind="warn">The configuration has no domain {domain}, so nothing is limited.</State>
           </p>
         )}
+        {refused !== undefined && <State kind="bad">Refused: {refused}.</State>}
       </section>
       {descriptors.map((descriptor, index) => (
         <section key={index} aria-labelledby={`descriptor-${index}`}>

@@ -1,9 +1,9 @@
 /** The types of fields with maps or lists. */
 
-import { joinPath } from '../../../lib/quote';
+import { joinPath, show } from '../../../lib/quote';
 import type { ConfigNode, ListNode, MapNode } from '../../yaml/config-node';
 import type { Fields, FieldReader, FieldType, Level, ValuesOf } from './field';
-import { kindOf } from './scalar-types';
+import { kindOf, readText, TEXT_SCHEMA } from './scalar-types';
 
 /** A map of the level. */
 export function mapOf<F extends Fields>(level: Level<F>): FieldType<ValuesOf<F>> {
@@ -80,6 +80,27 @@ export function namedMapsFor(
     read(node, at, name) {
       if (node.kind === 'map') return node;
       at.refuse(node, name, `must be a map of names to ${what}, not ${kindOf(node)}`);
+      return undefined;
+    },
+  };
+}
+
+/** A list of keys of entries, each once. */
+export function keyList({ max }: { readonly max: number }): FieldType<readonly string[]> {
+  return {
+    accepts: `a list of 1 to ${max} keys`,
+    schema: { type: 'array', items: { ...TEXT_SCHEMA, minLength: 1 }, minItems: 1, maxItems: max, uniqueItems: true },
+    mistakes: [NOT_A_LIST, { write: '[""]', says: 'must not have an empty key' }],
+    read(node, at, name) {
+      const list = readList(node, at, name);
+      if (list === undefined) return undefined;
+      const keys = firstItems(list, max).map((item) => readText(item, at, name));
+      const twice = keys.find((key, i) => keys.indexOf(key) < i);
+      if (list.length === 0) at.refuse(list, name, 'is empty; name at least one key, or remove it');
+      else if (list.length > max) at.refuse(list, name, `has ${list.length} keys; use at most ${max}`);
+      else if (keys.includes('')) at.refuse(list, name, 'must not have an empty key');
+      else if (twice !== undefined) at.refuse(list, name, `names ${show(twice)} twice; remove one`);
+      else if (!keys.includes(undefined)) return keys.filter((key) => key !== undefined);
       return undefined;
     },
   };

@@ -16,7 +16,7 @@ const QUOTES_UNSEEN = 'a schema cannot see quotes';
 const BOOLEAN_WORDS = [...BOOLEANS.keys()].filter((word) => word.toLowerCase() !== 'true' && word.toLowerCase() !== 'false');
 
 /** `1234`, `true` and `on` are text, too. */
-const TEXT_SCHEMA = { type: ['string', 'number', 'boolean'], maxLength: TEXT_BYTES_MAX };
+export const TEXT_SCHEMA = { type: ['string', 'number', 'boolean'], maxLength: TEXT_BYTES_MAX };
 
 /** Source text of any scalar. */
 export function text(): FieldType<string> {

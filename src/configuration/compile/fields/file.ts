@@ -6,8 +6,8 @@ import { ENTRIES_MAX } from '../../../domain/descriptor/descriptor-bounds';
 import type { Domain } from '../../../domain/rule/rule-set';
 import { defineLevel, type Field } from '../field-types/field';
 import { algorithm, failureMode, leases, responseHeaders } from '../field-types/limit-types';
-import { listFor, namedMapsFor } from '../field-types/nested-types';
-import { flag, nonEmptyText } from '../field-types/scalar-types';
+import { keyList, listFor, namedMapsFor } from '../field-types/nested-types';
+import { flag, nonEmptyText, oneOf } from '../field-types/scalar-types';
 import { responseBody } from './response-body';
 
 const field = <T>(row: Field<T, Domain>): Field<T, Domain> => row;
@@ -17,6 +17,9 @@ export const NESTING_MAX = ENTRIES_MAX;
 
 /** Plans of a domain. */
 export const PLANS_MAX = 1_000;
+
+/** Keys in `require`: each request is looked through for all of them. */
+const REQUIRED_MAX = 16;
 
 /** Bytes of a plan's name. Control data name it, too. */
 export const PLAN_NAME_BYTES_MAX = 255;
@@ -109,6 +112,32 @@ const FIELDS = {
     example: '{ free: { rate_limit: { unit: minute, requests_per_unit: 100 } } }',
     mistakes: [{ write: 'plans: {}', says: 'is empty; give it at least one plan, or remove it' }],
     perDomain: true,
+  }),
+  require: field({
+    name: 'require',
+    type: keyList({ max: REQUIRED_MAX }),
+    of: 'Weir',
+    unset: 'no entry is required',
+    meaning:
+      'Keys of entries that each request must have, in any of its descriptors, with a value that is not empty. Requests without one are denied ([identity.md](identity.md#missing-identity)).',
+    example: '[user]',
+    mistakes: [
+      { write: 'require: []', says: 'is empty; name at least one key, or remove it' },
+      { write: 'require: [user, user]', says: 'names "user" twice; remove one' },
+    ],
+    perDomain: true,
+    shown: ({ admission }) => (admission?.required.length ? `require: ${admission.required.map(toText).join(', ')}` : undefined),
+  }),
+  unmatched: field({
+    name: 'unmatched',
+    type: oneOf({ names: ['allow', 'deny'], what: 'way to answer', misspelled: ['denny', 'deny'] }),
+    of: 'Weir',
+    default: 'allow',
+    meaning:
+      'Whether a request passes if no rule matches any of its descriptors. A rule without a limit matches, too ([identity.md](identity.md#missing-identity)).',
+    example: 'deny',
+    perDomain: true,
+    shown: ({ admission }) => (admission?.deniesUnmatched === true ? 'unmatched: deny' : undefined),
   }),
   hashTag: field({
     name: 'hash_tag',

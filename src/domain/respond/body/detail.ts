@@ -1,6 +1,9 @@
 /** Says in one sentence or two why a request is denied, and when it would pass. */
 
 import { isRateLimit, type Limit } from '../../rule/limit';
+import { toText } from '../../descriptor/byte-string';
+import { show } from '../../../lib/quote';
+import type { Refusal } from '../../descriptor/admission';
 import type { Denial } from '../decided/denials';
 import { retryAfterS } from '../decided/wait';
 
@@ -18,11 +21,17 @@ export function explainDenial({ denial, name, waitUs }: ExplainDenialInput): str
 }
 
 function reasonOf({ match, status, limit }: Denial, name: string): string {
+  if (match.block?.refusal !== undefined) return refusalText(match.block.refusal);
   if (match.block !== undefined) return 'These requests are blocked.';
   if (limit.capacity === 0) return `The limit "${name}" allows no requests.`;
   if (status.neverFits === true) return `The request is larger than the limit "${name}" ever allows, which is ${limit.capacity} at once.`;
   if (!isRateLimit(limit)) return `The limit "${name}" allows ${limit.capacity} requests at the same time.`;
   return `The limit "${name}" allows ${limit.requestsPerUnit} per ${windowOf(limit)}.`;
+}
+
+/** Keys of entries are names of the configuration, as those of limits are. */
+function refusalText({ key }: Refusal): string {
+  return key === undefined ? 'No limit covers this request.' : `The request lacks ${show(toText(key))}, which is required.`;
 }
 
 function windowOf({ unit, unitMultiplier }: Limit): string {

@@ -9,9 +9,10 @@ import type { LimitExplanation } from '../../../configuration/explain/explain-li
 const { maxShare: MAX_SHARE, onLapse: ON_LAPSE } = RESERVATIONS.fields;
 
 /** The text ends with a newline. */
-export function formatExplanation({ domain, descriptors }: Explanation): string {
+export function formatExplanation({ domain, refused, descriptors }: Explanation): string {
   const blocks = descriptors.map((descriptor, index) => formatDescriptor(descriptor, `descriptor ${index + 1}`));
-  return `domain ${domain}\n\n${blocks.join('\n')}`;
+  const refusal = refused === undefined ? '' : `refused: ${refused}\n`;
+  return `domain ${domain}\n${refusal}\n${blocks.join('\n')}`;
 }
 
 function formatDescriptor(descriptor: DescriptorExplanation, title: string): string {

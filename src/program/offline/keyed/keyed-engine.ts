@@ -65,7 +65,7 @@ export function canBeKeyed({ domains }: RuleSet, { domain, forms }: Pick<KeyedEn
   if (forms.length > FORMS_MAX || new Set(lists).size < lists.length) return false;
   const found = domains.get(domain);
   if (found === undefined) return true;
-  if (found.hasCandidates === true) return false;
+  if (found.hasCandidates === true || found.admission !== undefined) return false;
   let rules = 0;
   for (const { rule } of rulesOf(found.root)) {
     rules += 1;

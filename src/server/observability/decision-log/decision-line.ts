@@ -170,7 +170,7 @@ export class DecisionLine {
 }
 
 function decidedByText({ matched, verdict, decision }: DecidedRequest): string {
-  if (matched.blocked === true) return ',"decided_by":"block"';
+  if (matched.blocked === true) return matched.refusal === undefined ? ',"decided_by":"block"' : ',"decided_by":"refusal"';
   if (verdict.fallback === true) return ',"decided_by":"fallback"';
   if (verdict.cached === true) return ',"decided_by":"cache"';
   // The store denied it, although leases had a part of its hits.

@@ -55,6 +55,7 @@ class DecisionRecorder {
     }
     if (decision.candidates !== undefined) this.recordCandidates(decided, decision.candidates);
     if (unmatched > 0) ruleMetrics.recordUnmatched(request.domain, unmatched);
+    if (matched.refusal !== undefined) ruleMetrics.recordRefused(request.domain, matched.refusal.reason);
     if (globalShadow && verdict.verdicts.some(({ denies }) => denies === true)) metrics.globalShadowMode.inc();
   }
 
@@ -65,6 +66,8 @@ class DecisionRecorder {
     if (match?.plan !== undefined && match.block === undefined)
       this.recordPlan(request.domain, match.plan, { isOver: status?.code === 'OVER_LIMIT' });
     if (match === undefined || descriptor === undefined || status?.currentLimit === undefined) return;
+    // A refused request without a rule has no series but that of refusals.
+    if (match.block?.refusal !== undefined && match.rule === undefined) return;
     const { currentLimit, fits, limitRemaining, debt = 0, cut = 0 } = status;
     const hits = descriptor.hits ?? request.hits;
     if (match.stage !== undefined && match.block === undefined) this.parts.ruleMetrics.rollouts.record(match.stage, { hits, fits });

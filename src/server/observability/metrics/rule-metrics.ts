@@ -3,6 +3,7 @@
 import type { Registry } from 'prom-client';
 import { copyOf } from '../../../domain/descriptor/byte-string';
 import type { ByteString } from '../../../domain/descriptor/descriptor';
+import type { Refusal } from '../../../domain/descriptor/admission';
 import { count, CountTable, type CountRow } from './count-table';
 import type { MetricRow } from './metrics';
 import { PLAN_METRICS, PlanCounts, ROLLOUT_METRICS, RolloutCounts } from './plan-counts';
@@ -59,6 +60,12 @@ export const DOMAIN_METRICS = {
     name: 'weir_unmatched_descriptors_total',
     labels: ['domain'],
     help: 'Descriptors that no rule matches; `weir explain` shows why. A rule without a limit and without rules below it says that its descriptor needs none.',
+  },
+  refused: {
+    type: 'counter',
+    name: 'weir_refused_requests_total',
+    labels: ['domain', 'reason'],
+    help: 'Requests that a domain refuses: `missing_entry` (by its `require`), `unmatched` (by its `unmatched: deny`). With SHADOW_MODE, those that it would refuse.',
   },
   ...PLAN_METRICS,
   ...ROLLOUT_METRICS,
@@ -131,6 +138,9 @@ export class RuleMetrics {
   private readonly unmatchedByDomain = new Map<ByteString, CountRow>();
   /** By label, because two domains may have the same label. */
   private readonly unmatchedByLabel = new Map<string, CountRow>();
+  private readonly refused = new CountTable('refused', 1);
+  /** By labels. Only domains of the configuration refuse, so their number is bounded. */
+  private readonly refusedByLabels = new Map<string, CountRow>();
   private sentSeries = 0;
   private sentBytes = 0;
   /** In single precision, as in envoyproxy/ratelimit: 0.29 of 100 is 29 there, and 28 in double precision. */
@@ -143,9 +153,10 @@ export class RuleMetrics {
     this.rollouts = new RolloutCounts(registry, options.seriesMax);
     for (const [column, { name, help }] of Object.values(RULE_METRICS).entries())
       registerColumn(registry, { name, help, read: () => this.series.read(column) });
-    const { notFound, unmatched } = DOMAIN_METRICS;
+    const { notFound, unmatched, refused } = DOMAIN_METRICS;
     registerRead(registry, { name: notFound.name, help: notFound.help, type: 'counter', values: () => byDomain(this.unknownDomains) });
     registerColumn(registry, { name: unmatched.name, help: unmatched.help, read: () => this.unmatched.read(0) });
+    registerColumn(registry, { name: refused.name, help: refused.help, read: () => this.refused.read(0) });
   }
 
   recordUnknownDomain(domain: ByteString): void {
@@ -172,6 +183,18 @@ export class RuleMetrics {
     const row = this.unmatched.add({ domain: label });
     this.unmatchedByLabel.set(label, row);
     return row;
+  }
+
+  /** Counts a request that its domain refuses. */
+  recordRefused(domain: ByteString, reason: Refusal['reason']): void {
+    const labels = { domain: domainLabel(domain), reason };
+    const key = `${reason} ${labels.domain}`;
+    let row = this.refusedByLabels.get(key);
+    if (row === undefined) {
+      row = this.refused.add(labels);
+      this.refusedByLabels.set(key, row);
+    }
+    count(row, 0, 1);
   }
 
   /** Counts one descriptor of a decided request. */
