@@ -23,6 +23,8 @@ const WITHOUT_COMMAND = [
   'listRuleHistory',
   'listInstanceHistory',
   'showDayOfKey',
+  // Portals ask it.
+  'getUsage',
   'openSession',
   'getSession',
   'endSession',

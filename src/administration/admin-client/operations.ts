@@ -1,6 +1,6 @@
 /** The operations of the admin API: method, path, and the types of input and reply. Generated from the routes; do not edit. */
 
-export type Role = 'viewer' | 'support' | 'admin';
+export type Role = 'tenant' | 'viewer' | 'support' | 'admin';
 
 export interface Session {
   readonly name: string;
@@ -710,6 +710,33 @@ export interface Operations {
       }[];
     };
   };
+  readonly getUsage: {
+    readonly query: { readonly domain?: string; readonly tenant?: string };
+    readonly reply: {
+      readonly domain: string;
+      readonly tenant: string;
+      readonly at: string;
+      readonly descriptors: readonly {
+        readonly entries: readonly Entry[];
+        readonly plan?: string;
+        readonly unlimited: boolean;
+        readonly blocked: boolean;
+        readonly blocked_until?: string;
+        readonly limits: readonly {
+          readonly name: string;
+          readonly requests_per_unit: number;
+          readonly unit: string;
+          readonly unit_multiplier: number;
+          readonly capacity: number;
+          readonly used: number;
+          readonly remaining: number;
+          readonly debt: number;
+          readonly reset_at: string;
+        }[];
+        readonly denied?: number;
+      }[];
+    };
+  };
   readonly lookupBuckets: { readonly body: Request; readonly reply: { readonly buckets: readonly Bucket[] } };
   readonly listBuckets: {
     readonly query: { readonly limit?: number; readonly cursor?: string; readonly domain: string; readonly prefix?: string };
@@ -996,6 +1023,7 @@ export const OPERATIONS = {
   explainRequest: { method: 'POST', path: '/v1/explain' },
   getTenantLimits: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}/limits' },
   simulateRequest: { method: 'POST', path: '/v1/simulate' },
+  getUsage: { method: 'GET', path: '/v1/usage' },
   lookupBuckets: { method: 'POST', path: '/v1/buckets/lookup' },
   listBuckets: { method: 'GET', path: '/v1/buckets' },
   resetBuckets: { method: 'POST', path: '/v1/buckets/reset' },

@@ -1,7 +1,7 @@
 /** The roles of callers of the admin API. */
 
-/** From the fewest rights to the most: a role may do what those before it may. */
-export const ROLES = ['viewer', 'support', 'admin'] as const;
+/** From the fewest rights to the most: a role may do what those before it may. The role `tenant` sees the usage of one tenant. */
+export const ROLES = ['tenant', 'viewer', 'support', 'admin'] as const;
 
 export type Role = (typeof ROLES)[number];
 
@@ -10,6 +10,13 @@ export interface Caller {
   /** For the audit log: the name of the token, or the subject of the JWT. */
   readonly name: string;
   readonly role: Role;
+  /** The only tenant that it may see. Present for the role `tenant`. */
+  readonly tenant?: TenantName;
+}
+
+export interface TenantName {
+  readonly domain: string;
+  readonly tenant: string;
 }
 
 export function isRole(text: unknown): text is Role {

@@ -22,6 +22,7 @@ export type AdminSettings = Pick<
   | 'adminPageMax'
   | 'adminStreamsMax'
   | 'adminConsole'
+  | 'adminUsageOrigins'
   | 'adminPrometheusUrl'
 >;
 
@@ -46,6 +47,8 @@ export interface AdminChoice {
   readonly pageMax: number;
   readonly streamsMax: number;
   readonly hasConsole: boolean;
+  /** Origins whose pages may read the usage of a tenant. */
+  readonly usageOrigins: readonly string[];
   /** Ends with a slash. Absent: no usage of a day. */
   readonly prometheusUrl?: string;
   /** Tokens would travel in clear text. */
@@ -81,6 +84,7 @@ export function chooseAdmin(settings: AdminSettings): AdminChoice | undefined {
     adminPageMax: pageMax,
     adminStreamsMax: streamsMax,
     adminConsole: hasConsole,
+    adminUsageOrigins: usageOrigins = [],
     adminPrometheusUrl: prometheusUrl,
   } = settings;
   const warning = `ADMIN_HOST is ${host}, and without ADMIN_TLS_CERT tokens travel in clear text; set ADMIN_TLS_CERT and ADMIN_TLS_KEY, or ADMIN_HOST=127.0.0.1.`;
@@ -93,6 +97,7 @@ export function chooseAdmin(settings: AdminSettings): AdminChoice | undefined {
     pageMax,
     streamsMax,
     hasConsole,
+    usageOrigins,
     ...(prometheusUrl !== undefined && { prometheusUrl }),
     ...(tokensFile !== undefined && { tokensFile }),
     ...(jwt !== undefined && { jwt }),

@@ -31,6 +31,7 @@ import type { TopKeys } from '../../../src/state/top/top-keys';
 import { readDocument } from '../../../src/configuration/yaml/config-document';
 
 export const TOKENS: Readonly<Record<Role, string>> = {
+  tenant: 'tenant-0123456789abcdef',
   viewer: 'viewer-0123456789abcdef',
   support: 'support-0123456789abcdef',
   admin: 'admin-0123456789abcdef',
@@ -78,6 +79,7 @@ export interface AdminHarnessOptions {
   readonly failedTriesMax?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly needsAuth?: boolean;
+  readonly usageOrigins?: readonly string[];
   readonly consoleFiles?: ConsoleFiles;
   readonly change?: (backend: AdminBackend) => AdminBackend;
 }
@@ -97,8 +99,9 @@ export interface AdminHarness {
   close(): Promise<void>;
 }
 
+/** The role `tenant` is that of m1 in the domain payments. */
 export function tokenLine(name: string, role: Role, token: string): string {
-  return `${name} ${role} ${createHash('sha256').update(token).digest('hex')}\n`;
+  return `${name} ${role} ${createHash('sha256').update(token).digest('hex')}${role === 'tenant' ? ' payments m1' : ''}\n`;
 }
 
 export function rulesOf(yaml: string): CurrentRules {
@@ -129,6 +132,7 @@ export async function startAdminServer({
   failedTriesMax = 10,
   env = {},
   needsAuth = true,
+  usageOrigins = [],
   consoleFiles,
   change = (backend) => backend,
 }: AdminHarnessOptions = {}): Promise<AdminHarness> {
@@ -202,6 +206,7 @@ export async function startAdminServer({
     authenticator,
     needsAuth,
     port: 0,
+    usageOrigins,
     ...(consoleFiles && { consoleFiles }),
     bodyBytesMax: 65_536,
     pageMax,

@@ -11,6 +11,7 @@ import { startWeir, type WeirProcess } from '../processes/weir-process';
 import { freePort } from '../servers/ports';
 
 export const CONSOLE_TOKENS: Readonly<Record<Role, string>> = {
+  tenant: 'tenant-0123456789abcdef0123456789abcdef',
   viewer: 'viewer-0123456789abcdef0123456789abcdef',
   support: 'support-0123456789abcdef0123456789abcdef',
   admin: 'admin-0123456789abcdef0123456789abcdef',

@@ -53,7 +53,7 @@ describe('the file of tokens', () => {
 
   const hash = 'a'.repeat(64);
   test.each([
-    ['ann root', `ann root ${hash}`, 'line 1: the role must be viewer, support, admin'],
+    ['ann root', `ann root ${hash}`, 'line 1: the role must be tenant, viewer, support, admin'],
     ['a token in clear text', 'ann admin secret', 'line 1: the third word must be the SHA-256 of the token'],
     ['a repeated name', `ann admin ${hash}\nann viewer ${hash}`, 'line 2: the name is taken by an earlier line'],
     ['a long name', `${'n'.repeat(65)} admin ${hash}`, 'line 1: the name must have 1 to 64 printable characters'],

@@ -35,6 +35,7 @@ const EXAMPLES: Readonly<Record<string, Partial<AdminRequest>>> = {
   putPass: { body: { entries: [{ key: 'merchant', value: 'passed' }], until: '2100-01-01T00:00:00Z' } },
   putRollout: { body: { by: 'merchant', percent: 10, stop_if: { denied_above: '2%', for: '5m' } } },
   lookupBuckets: { body: { domain: 'payments', descriptors: [{ entries: [{ key: 'merchant', value: 'm1' }] }] } },
+  getUsage: { query: 'domain=payments&tenant=m1' },
   listBuckets: { query: 'domain=payments' },
   resetBuckets: { body: { domain: 'payments', entries: [{ key: 'merchant', value: 'm1' }] } },
   promoteOverride: { body: {} },

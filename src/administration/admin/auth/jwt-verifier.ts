@@ -19,6 +19,10 @@ const SUBJECT_MAX = 256;
 /** Letters of a longer subject's SHA-256, which keeps two apart that begin alike. */
 const HASH_LETTERS = 16;
 
+/** The claims of a JWT with the role `tenant`. */
+const DOMAIN_CLAIM = 'weir_domain';
+const TENANT_CLAIM = 'weir_tenant';
+
 export type VerifyJwt = (token: string) => Promise<Caller | undefined>;
 
 export interface JwtVerifierOptions extends Pick<JwtChoice, 'issuer' | 'audience' | 'roleClaim'> {
@@ -56,7 +60,10 @@ function callerOf(payload: JWTPayload, roleClaim: string): Caller | undefined {
   const role = highestRole(Array.isArray(claim) ? claim : [claim]);
   const { sub } = payload;
   if (role === undefined || sub === undefined || sub === '' || sub.length > SUBJECT_MAX) return undefined;
-  return { name: nameOf(sub), role };
+  if (role !== 'tenant') return { name: nameOf(sub), role };
+  const { [DOMAIN_CLAIM]: domain, [TENANT_CLAIM]: tenant } = payload;
+  if (typeof domain !== 'string' || typeof tenant !== 'string' || domain === '' || tenant === '') return undefined;
+  return { name: nameOf(sub), role, tenant: { domain, tenant } };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The tokens of ADMIN_TOKENS_FILE: a name, a role and a hash for each. */
+/** The tokens of ADMIN_TOKENS_FILE: a name, a role and a hash for each, and for the role `tenant` its domain and tenant. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isRole, ROLES, type Caller } from '../role';
@@ -24,7 +24,7 @@ export class TokenList {
   private constructor(private readonly tokens: readonly Token[]) {}
 
   /**
-   * Reads lines of the form `NAME ROLE SHA256`. Empty lines, and those that begin with #, are skipped.
+   * Reads lines of the form `NAME ROLE SHA256`, or `NAME tenant SHA256 DOMAIN TENANT`. Empty lines, and those that begin with #, are skipped.
    *
    * @throws TokenListError which names the line, but never its hash
    */
@@ -50,16 +50,25 @@ export class TokenList {
   find(token: string): Caller | undefined {
     const hash = createHash('sha256').update(token).digest();
     let found: Caller | undefined;
-    for (const each of this.tokens) if (timingSafeEqual(each.hash, hash)) found = { name: each.name, role: each.role };
+    for (const each of this.tokens) if (timingSafeEqual(each.hash, hash)) found = callerOf(each);
     return found;
   }
 }
 
-function readToken([name = '', role, hash = '', ...rest]: readonly string[], place: string): Token {
+function callerOf({ name, role, tenant }: Token): Caller {
+  return tenant === undefined ? { name, role } : { name, role, tenant };
+}
+
+function readToken([name = '', role, hash = '', domain, tenant, ...rest]: readonly string[], place: string): Token {
   if (!NAME.test(name)) throw new TokenListError(`${place}: the name must have 1 to 64 printable characters`);
   if (name.startsWith(JWT_NAMES)) throw new TokenListError(`${place}: the name must not begin with ${JWT_NAMES}, as those of JWTs do`);
   if (!isRole(role)) throw new TokenListError(`${place}: the role must be ${ROLES.join(', ')}`);
-  if (!SHA256.test(hash) || rest.length > 0)
+  const isForTenant = role === 'tenant';
+  if (!SHA256.test(hash) || rest.length > 0 || (domain !== undefined && !isForTenant))
     throw new TokenListError(`${place}: the third word must be the SHA-256 of the token, in 64 hexadecimal digits`);
-  return { name, role, hash: Buffer.from(hash, 'hex') };
+  const token = { name, role, hash: Buffer.from(hash, 'hex') };
+  if (!isForTenant) return token;
+  if (domain === undefined || tenant === undefined)
+    throw new TokenListError(`${place}: the role tenant needs a domain and a tenant after the SHA-256`);
+  return { ...token, tenant: { domain, tenant } };
 }

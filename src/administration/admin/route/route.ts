@@ -30,6 +30,8 @@ export interface RouteDefinition<Params extends TSchema, Query extends TSchema, 
   readonly body?: Body;
   readonly reply: Reply;
   readonly condition?: Condition;
+  /** Pages of ADMIN_USAGE_ORIGINS may call it. */
+  readonly isForPages?: boolean;
   /** Accepts Idempotency-Key. */
   readonly isIdempotentByKey?: boolean;
   /** Problems beside those of every route. */

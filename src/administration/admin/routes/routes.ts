@@ -7,7 +7,7 @@ import { exceptions } from './exceptions-route';
 import { EXPLAIN_ROUTES } from './explain-routes';
 import { HISTORY_ROUTES } from './history-routes';
 import { LIVE_ROUTES } from './live-routes';
-import { plansInForce } from './plans-route';
+import { plansInForce } from './records/plans-route';
 import { RECORD_ROUTES } from './records/record-routes';
 import type { AdminRoute } from '../route/route';
 import { rolloutsInForce } from './records/rollouts-route';
@@ -15,6 +15,7 @@ import { simulate } from './simulate-route';
 import { SESSION_ROUTES } from './session-routes';
 import { SYSTEM_ROUTES } from './system-routes';
 import { TAIL_ROUTES } from './tail-routes';
+import { tenantUsage } from './usage-route';
 
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
   ...RECORD_ROUTES,
@@ -23,6 +24,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   rolloutsInForce,
   ...EXPLAIN_ROUTES,
   simulate,
+  tenantUsage,
   ...BUCKET_ROUTES,
   credit,
   ...SYSTEM_ROUTES,

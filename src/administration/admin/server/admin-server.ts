@@ -21,10 +21,12 @@ import type { AdminReply, AdminRoute, CallHeaders } from '../route/route';
 import { Admission } from './admission';
 import type { ConsoleFiles } from './console-files';
 import { streamEvents } from './event-stream';
+import { PageOrigins } from './page-origins';
 import { RepeatedRequests } from './repeated-requests';
 import { compileValidator, type Part } from './validation';
 
-export interface AdminServerOptions extends Pick<AdminChoice, 'needsAuth' | 'bodyBytesMax' | 'pageMax'> {
+export interface AdminServerOptions
+  extends Pick<AdminChoice, 'needsAuth' | 'bodyBytesMax' | 'pageMax'>, Partial<Pick<AdminChoice, 'usageOrigins'>> {
   readonly routes: readonly AdminRoute[];
   readonly backend: AdminBackend;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'recheck'>;
@@ -89,6 +91,7 @@ export class AdminServer {
   private readonly server: FastifyInstance;
   private readonly repeated = new RepeatedRequests<Answered>(monotonicNowMs);
   private readonly admission: Admission;
+  private readonly pageOrigins: PageOrigins;
   private readonly cookie: SessionCookie;
   private readonly streams = new Set<() => void>();
   private readonly streaming = new WeakSet<FastifyRequest>();
@@ -99,6 +102,10 @@ export class AdminServer {
     const { bodyBytesMax, tls, routes, version, needsAuth, authenticator, port } = options;
     const cookie = new SessionCookie({ port, isSecure: tls !== undefined });
     this.cookie = cookie;
+    this.pageOrigins = new PageOrigins(
+      options.usageOrigins ?? [],
+      new Set(routes.filter(({ isForPages }) => isForPages === true).map(({ path }) => toUrl(path))),
+    );
     this.files = new Set(options.consoleFiles?.paths);
     this.admission = new Admission({ needsAuth, authenticator, cookie, nowMs: monotonicNowMs });
     const common = {
@@ -122,7 +129,7 @@ export class AdminServer {
       this.fail(reply, asError(error), `${request.method} ${request.routeOptions.url ?? '?'}`),
     );
     this.server.setNotFoundHandler((request, reply) => this.fail(reply, this.noRoute(request, reply), 'router'));
-    this.server.addHook('onRequest', (request) => this.admit(request));
+    this.server.addHook('onRequest', (request, reply) => this.admit(request, reply));
     const ids = new Map(routes.map((each) => [`${each.method} ${toUrl(each.path)}`, each.id]));
     this.server.addHook('onResponse', (request, reply, done) => {
       const operation = ids.get(`${request.method} ${request.routeOptions.url ?? ''}`) ?? 'none';
@@ -134,6 +141,7 @@ export class AdminServer {
     const document = JSON.stringify(openApiOf({ routes, version }));
     this.server.get('/v1/openapi.json', (_, reply) => reply.headers(HEADERS).type('application/json').send(document));
     for (const each of routes) this.add(each);
+    this.pageOrigins.addTo(this.server);
   }
 
   /** Rejects if the address cannot be bound. */
@@ -181,10 +189,11 @@ export class AdminServer {
   }
 
   /** The files of the console have nothing secret: a browser needs them before somebody signs in. */
-  private async admit(request: FastifyRequest): Promise<void> {
+  private async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { gate } = this.options;
     if (gate?.isOpen === false) await gate.opened;
-    if (this.files.has(request.routeOptions.url ?? '')) this.admission.checkHost(request);
+    if (this.pageOrigins.allow(request, reply)) this.admission.checkHost(request);
+    else if (this.files.has(request.routeOptions.url ?? '')) this.admission.checkHost(request);
     else await this.admission.admit(request);
   }
 

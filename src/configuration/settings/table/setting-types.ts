@@ -119,6 +119,18 @@ export function listenAddress(): SettingType<ListenAddress> {
   };
 }
 
+/** Origins of web pages, separated by commas. */
+export function origins({ max }: Pick<Range, 'max'>): SettingType<readonly string[]> {
+  return {
+    accepts: `up to ${max} origins such as https://portal.example, separated by commas`,
+    form: TEXT,
+    parse(written) {
+      const items = written.split(',').map((item) => item.trim().toLowerCase());
+      return items.length <= max && items.every((item) => /^https?:\/\/[^/\s,@?#]{1,255}$/.test(item)) ? { value: items } : undefined;
+    },
+  };
+}
+
 /** A list of names that can be part of variable names, separated by commas, converted to capitals. */
 export function names({ max }: Pick<Range, 'max'>): SettingType<readonly string[]> {
   return {

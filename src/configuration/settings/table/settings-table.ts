@@ -11,6 +11,7 @@ import {
   integer,
   listenAddress,
   names,
+  origins,
   oneOf,
   pairs,
   port,
@@ -1065,7 +1066,7 @@ export const SETTINGS_TABLE = {
     type: text('a file'),
     default: undefined,
     meaning:
-      'File with a line `NAME ROLE SHA256` for each token: name in the audit log; `viewer`, `support` or `admin`; SHA-256 of the token in hexadecimal. Reloaded when it changes.',
+      'File with a line `NAME ROLE SHA256` for each token: name in the audit log; `viewer`, `support` or `admin`; SHA-256 of the token in hexadecimal. Or `NAME tenant SHA256 DOMAIN TENANT`. Reloaded when it changes.',
   }),
   adminJwtJwksFile: row({
     ...admin,
@@ -1152,6 +1153,13 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'true',
     meaning: 'Serve the console ([console.md](console.md)) at `/` of ADMIN_PORT.',
+  }),
+  adminUsageOrigins: row({
+    ...admin,
+    name: 'ADMIN_USAGE_ORIGINS',
+    type: origins({ max: 16 }),
+    default: undefined,
+    meaning: 'Origins whose web pages may read GET /v1/usage with the token of a tenant ([tenants.md](tenants.md#usage-for-the-tenant)).',
   }),
   adminPrometheusUrl: row({
     ...admin,

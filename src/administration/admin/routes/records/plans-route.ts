@@ -1,17 +1,17 @@
 /** The route of plans: those of the configuration with their place, and beside each its values at run time. */
 
 import { Type } from '@sinclair/typebox';
-import { keyOf, RECORD_BOUNDS, type StoredRecord } from '../../../state/control/control-record';
-import { toByteString, toText } from '../../../domain/descriptor/byte-string';
-import type { Plan } from '../../../domain/rule/plan';
-import type { AdminBackend, CurrentRules } from '../backend';
-import { effectOfStored } from '../effect/record-effect';
-import { cursorOf } from '../route/cursor';
-import { route } from '../route/route';
-import { domain, next, object, page, shownLimit } from '../route/schemas';
-import { snakeKeys } from '../route/snake-keys';
-import { effectInputOf, effectState, warnings } from './records/effect-schemas';
-import { recordSchema, SHAPES, showStored } from './records/record-schemas';
+import { keyOf, RECORD_BOUNDS, type StoredRecord } from '../../../../state/control/control-record';
+import { toByteString, toText } from '../../../../domain/descriptor/byte-string';
+import type { Plan } from '../../../../domain/rule/plan';
+import type { AdminBackend, CurrentRules } from '../../backend';
+import { effectOfStored } from '../../effect/record-effect';
+import { cursorOf } from '../../route/cursor';
+import { route } from '../../route/route';
+import { domain, next, object, page, shownLimit } from '../../route/schemas';
+import { snakeKeys } from '../../route/snake-keys';
+import { effectInputOf, effectState, warnings } from './effect-schemas';
+import { recordSchema, SHAPES, showStored } from './record-schemas';
 
 const item = object({
   domain: Type.String(),
