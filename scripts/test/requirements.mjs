@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { parseJson } from '../process/parse-json.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { PAGE, isPassed, requirementsPage, testFilesOf } from '../generate/requirements/page.mjs';
+import { ENGINES } from '../install/redis-versions.mjs';
 import { outcomeOf } from './result.mjs';
 import { STAGES } from './stages.mjs';
 
@@ -74,7 +75,9 @@ export function keepResults(results, { run, isComplete }) {
  * @returns {KeptRun & { readonly problems: readonly string[] }}
  */
 export function readResults(folder) {
-  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
+  const names = existsSync(folder)
+    ? readdirSync(folder).filter((name) => name.endsWith('.json') && !isOfEngine(basename(name, '.json')))
+    : [];
   /** @type {KeptStage[]} */
   const stages = [];
   /** @type {string[]} */
@@ -129,7 +132,7 @@ export function checkRequirements(results, { run, root = ROOT, print = console.l
   if (incomplete.length > 0) {
     return { ...ended, passed: 0, failed: 0, skipped: 1, note: `not checked, because of ${incomplete.join(', ')}` };
   }
-  const tests = results.flatMap((result) => result.tests ?? []);
+  const tests = results.filter(({ name: stage }) => !isOfEngine(stage)).flatMap((result) => result.tests ?? []);
   const files = testFilesOf(root).filter((file) => run.form === 'long' || !isOfLongForm(file));
   const problems = files
     .filter((file) => tests.every((test) => test.file !== file))
@@ -143,14 +146,24 @@ export function checkRequirements(results, { run, root = ROOT, print = console.l
 }
 
 /**
+ * Its tests are those of other stages; docs/versions.md has their results.
+ *
+ * @param {string} stage
+ */
+function isOfEngine(stage) {
+  return ENGINES.some((engine) => engine === stage);
+}
+
+/**
  * Whether only the long form runs the file.
  *
  * @param {string} file
  */
 function isOfLongForm(file) {
   const isBelow = (/** @type {readonly string[]} */ folders) => folders.some((folder) => file.startsWith(`${folder}/`));
-  const isOfShortForm = STAGES.some(({ folders = [], onlyLong = [] }) => isBelow(folders) && !onlyLong.includes(file));
-  return !isOfShortForm && STAGES.some(({ folders = [], long }) => isBelow([...folders, ...(long?.folders ?? [])]));
+  const own = STAGES.filter(({ name }) => !isOfEngine(name));
+  const isOfShortForm = own.some(({ folders = [], onlyLong = [] }) => isBelow(folders) && !onlyLong.includes(file));
+  return !isOfShortForm && own.some(({ folders = [], long }) => isBelow([...folders, ...(long?.folders ?? [])]));
 }
 
 /**

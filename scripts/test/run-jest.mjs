@@ -45,7 +45,7 @@ const REPORTERS = ['brief-reporter.cjs', 'progress-reporter.cjs'];
  * @returns {Promise<Outcome>}
  */
 export async function runJest(stage, { node, env, show, resultsFolder, failuresFile, limitS }) {
-  const { name, folders = [], files = [], onlyLong = [], workers = 1 } = stage;
+  const { name, folders = [], files = [], onlyLong = [], leftOut = [], titles = [], workers = 1 } = stage;
   /** @param {string} path */
   const isAbsent = (path) => !existsSync(join(ROOT, path));
   const absent = [...folders, ...files].filter(isAbsent);
@@ -72,7 +72,8 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
     `--outputFile=${resultFile}`,
     workers === 1 ? '--runInBand' : `--maxWorkers=${workers}`,
     ...roots.flatMap((folder) => ['--roots', `<rootDir>/${folder}`]),
-    ...onlyLong.map((file) => `--testPathIgnorePatterns=^${join(ROOT, file).replaceAll('.', '\\.')}$`),
+    ...(titles.length === 0 ? [] : [`--testNamePattern=${titles.join('|')}`]),
+    ...[...onlyLong, ...leftOut].map((file) => `--testPathIgnorePatterns=^${join(ROOT, file).replaceAll('.', '\\.')}$`),
   ];
   const nodeFirst = { PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
   const { code, timedOut, output } = await run(node, [join('node_modules', 'jest', 'bin', 'jest.js'), ...args], {
@@ -86,15 +87,20 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
     },
     output: show,
   });
-  const outcome = { ...(timedOut ? stoppedAfter(limitS) : readReport({ resultFile, figuresFile, code })), output };
+  const outcome = {
+    ...(timedOut ? stoppedAfter(limitS) : readReport({ resultFile, figuresFile, code, isPart: titles.length > 0 })),
+    output,
+  };
   return absentNote === undefined ? outcome : { ...outcome, failed: outcome.failed + 1, note: absentNote };
 }
 
 /**
- * @param {{ resultFile: string, figuresFile: string, code: number }} ended
+ * Of a part of the tests the others count as skipped in jest's report, and are none here.
+ *
+ * @param {{ resultFile: string, figuresFile: string, code: number, isPart: boolean }} ended
  * @returns {Outcome}
  */
-function readReport({ resultFile, figuresFile, code }) {
+function readReport({ resultFile, figuresFile, code, isPart }) {
   if (!existsSync(resultFile)) return outcomeOf(`jest wrote no report (exit code ${code})`);
   const report = /** @type {Report} */ (parseJson(readFileSync(resultFile, 'utf8')));
   const failures = report.testResults.flatMap(failuresOf);
@@ -102,9 +108,9 @@ function readReport({ resultFile, figuresFile, code }) {
   const outcome = {
     passed: report.numPassedTests,
     failed: failures.length,
-    skipped: report.numPendingTests + report.numTodoTests,
+    skipped: isPart ? 0 : report.numPendingTests + report.numTodoTests,
     failures,
-    tests: report.testResults.flatMap((file) => testsOf(file, figures)),
+    tests: report.testResults.flatMap((file) => testsOf(file, figures)).filter(({ status }) => !isPart || status !== 'pending'),
   };
   return code !== 0 && failures.length === 0 ? { ...outcome, failed: 1, note: `jest ended with exit code ${code}` } : outcome;
 }
@@ -148,4 +154,17 @@ function readFigures(file) {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n');
   return lines.filter((line) => line !== '').map((line) => /** @type {Figure} */ (parseJson(line)));
+}
+
+/**
+ * The outcome of all files of a stage: a title that no test has any more is a failure.
+ *
+ * @param {import('./stages.mjs').Stage} stage
+ * @param {Outcome} outcome
+ * @returns {Outcome}
+ */
+export function withAllTitles({ titles = [] }, outcome) {
+  const gone = titles.filter((title) => !(outcome.tests ?? []).some(({ name }) => name.includes(title)));
+  if (gone.length === 0 || outcome.note !== undefined) return outcome;
+  return { ...outcome, failed: outcome.failed + 1, note: `no test has the title: ${gone.join('; ')}` };
 }

@@ -8,7 +8,7 @@ import { run } from '../process/run.mjs';
 import { reportProgress } from './progress.mjs';
 import { RESULTS_FOLDER, failuresFileOf } from './requirements.mjs';
 import { lineOf, outcomeOf, stoppedAfter } from './result.mjs';
-import { runJest } from './run-jest.mjs';
+import { runJest, withAllTitles } from './run-jest.mjs';
 import { limitOf } from './stages.mjs';
 import { prepareTools } from './tools.mjs';
 
@@ -165,7 +165,7 @@ async function runStage(stage, { isAlone, tools }) {
   for (const tool of prepared) Object.assign(env, tool.env);
   runtimes.set(stage, { node, env });
   rmSync(failuresFileOf(stage.name), { force: true });
-  return runJest(stage, { node, env, ...how, ...placesOf(stage) });
+  return withAllTitles(stage, await runJest(stage, { node, env, ...how, ...placesOf(stage) }));
 }
 
 /** @param {Stage} stage */

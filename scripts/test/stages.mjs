@@ -1,4 +1,5 @@
 /** The stages of `npm test`, what each runs, what it needs first, how much of the machine it uses, and for how long. */
+import { ENGINE_STAGES } from './engine-stages.mjs';
 
 /** The tests of other stages that depend on Node: processes, signals, sockets, TLS, HTTP/2, every unit test, memory, Redis connections. */
 const ON_NODE_OF_IMAGE = {
@@ -47,7 +48,7 @@ const CACHED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/
 const LINTED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/eslint'];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule' | import('../install/redis-versions.mjs').Engine} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -62,6 +63,9 @@ const LINTED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/
  * @property {readonly string[]} [files] Tests, or folders of tests, of other stages.
  * @property {readonly string[]} [onlyLong] Test files of its folders that the short form leaves out: they measure memory or speed, or test tools, and
  * take long for what they find. docs/internals/testing.md lists them.
+ * @property {boolean} [isOnlyLong] Left out of the short form, unless it is named.
+ * @property {readonly string[]} [leftOut] Files of its folders that belong to other stages alone.
+ * @property {readonly string[]} [titles] Runs only the tests whose titles contain one of these.
  * @property {readonly Need[]} [needs]
  * @property {number} [cores] How many of the two cores its processor time keeps busy. Stages run side by side while the sum is at most
  * two. A stage that waits for processes most of its time keeps less than one core busy.
@@ -227,6 +231,7 @@ export const STAGES = [
     workers: 3,
     quietS: 450,
   },
+  ...ENGINE_STAGES,
   // It measures processor time, which other stages on the same cores would change.
   { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], cores: 2, quietS: 60 },
 ];

@@ -27,7 +27,7 @@ import { installNginx } from '../install/system/nginx.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
 import { installPrometheus, installPromtool } from '../install/system/prometheus.mjs';
-import { installRedisVersions } from '../install/redis-versions.mjs';
+import { installEngine, installRedisVersions } from '../install/redis-versions.mjs';
 import { installRedis } from '../install/system/redis.mjs';
 import { installFish, installZsh } from '../install/system/shells.mjs';
 import { installTraefik } from '../install/traefik.mjs';
@@ -52,6 +52,11 @@ const PREPARE = {
     await installRedisVersions();
     return {};
   },
+  'redis-6.0.5': prepareTool('WEIR_REDIS_SERVER', () => installEngine('redis-6.0.5')),
+  'redis-6.2.14': prepareTool('WEIR_REDIS_SERVER', () => installEngine('redis-6.2.14')),
+  'redis-8.2.3': prepareTool('WEIR_REDIS_SERVER', () => installEngine('redis-8.2.3')),
+  'valkey-8.1.8': prepareTool('WEIR_REDIS_SERVER', () => installEngine('valkey-8.1.8')),
+  'valkey-9.1.2': prepareTool('WEIR_REDIS_SERVER', () => installEngine('valkey-9.1.2')),
   // The same for the shells.
   shells: async () => {
     const [zsh, fish] = [await installZsh(), await installFish()];

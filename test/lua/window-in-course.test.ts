@@ -79,7 +79,12 @@ test('groups of one run that begin a window and charge it again write it once, w
   await redis.store.take([hitsOn('a'), hitsOn('a', 'b'), hitsOn('a')]);
   expect([await redis.client.get('a'), await redis.client.get('b')]).toEqual([stored(3), stored(1)]);
   expect(await redis.client.pTTL('a')).toBeGreaterThan(0);
-  expect([await callsOf('incrby'), await callsOf('set')]).toEqual([0, 2]);
+  // Where the server has it, one MSETEX writes both.
+  const calls = [await callsOf('incrby'), await callsOf('set'), await callsOf('msetex')];
+  expect([
+    [0, 2, 0],
+    [0, 0, 1],
+  ]).toContainEqual(calls);
 });
 
 test('groups of one run that charge a window in course increase it once, by the hits of all of them', async () => {

@@ -117,7 +117,7 @@ test('Weir names the reason in its log, answers UNAVAILABLE, and decides when th
 });
 
 test.each<[string, EngineBehaviour, RegExp | undefined]>([
-  ['answers CROSSSLOT', { crossSlot: CROSS_SLOT }, /\(redis [\d.]+\) refuses scripts with keys of several slots/],
+  ['answers CROSSSLOT', { crossSlot: CROSS_SLOT }, /\((?:redis|valkey) [\d.]+\) refuses scripts with keys of several slots/],
   ['refuses keys of several slots in other words', { crossSlot: 'ERR command keys must be in the same slot' }, undefined],
   ['refuses scripts without keys', { needsKeys: true }, undefined],
   ['knows neither INFO, CONFIG nor MSETEX', { unknown: ['INFO', 'CONFIG', 'MSETEX'] }, undefined],
@@ -165,7 +165,7 @@ test('weir settings --probe shows the engine and its findings, or why it cannot 
   const { exitCode, redis: shown } = await probed({ crossSlot: CROSS_SLOT });
   expect(exitCode).toBe(0);
   expect(shown).toMatch(
-    /^\nRedis\n {2}redis:\/\/127\.0\.0\.1:PORT\/0: redis [\d.]+\n {4}scripts with keys of several slots: refused: Weir sends each slot apart\n {4}a write takes N ms longer than an answer\n {4}maxmemory-policy: noeviction\n$/,
+    /^\nRedis\n {2}redis:\/\/127\.0\.0\.1:PORT\/0: (?:redis|valkey) [\d.]+\n {4}scripts with keys of several slots: refused: Weir sends each slot apart\n {4}a write takes N ms longer than an answer\n {4}maxmemory-policy: noeviction\n$/,
   );
   const refused = await probed({ time: "{ '0', '0' }" });
   expect(refused.exitCode).toBe(1);
@@ -178,5 +178,5 @@ test('the deadline that an engine with slow writes needs is proposed', async () 
   weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `127.0.0.1:${engine.port}`, FAILURE_MODE: 'unavailable' } });
   await until(() => /needs \d+\.\d ms for a write: if that is its nature, set REDIS_OP_TIMEOUT=\d+ms/.test(weir.output()));
   const metrics = (await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`)).body;
-  expect(metrics).toMatch(/weir_redis_engine_info\{store="redis",engine="redis",version="\d[\d.]*"\} 1/);
+  expect(metrics).toMatch(/weir_redis_engine_info\{store="redis",engine="(?:redis|valkey)",version="\d[\d.]*"\} 1/);
 });

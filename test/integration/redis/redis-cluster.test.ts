@@ -6,6 +6,7 @@ import { slotOf } from '../../../src/state/store/redis/cluster-slots';
 import { slowness } from '../../support/clock/slowness';
 import { httpRequest } from '../../support/clients/http-client';
 import { fencedBlocks } from '../../support/docs/markdown';
+import { CALLERS, expectCharged, pause, underLoad } from '../../support/redis/cluster-load';
 import { RedisCluster } from '../../support/redis/redis-cluster';
 import { startRedis } from '../../support/redis/redis-server';
 import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../../support/clients/rls-client';
@@ -15,7 +16,6 @@ import { startWeir, type WeirProcess } from '../../support/processes/weir-proces
 import { figure } from '../../support/docs/figure';
 
 const TIMEOUT_MS = 120_000;
-const CALLERS = 16;
 const LIMIT = 1_000_000;
 /** No multiple of the callers, so that some of those who ask at once are too many. */
 const FEW = 1_995;
@@ -100,62 +100,6 @@ async function used(...descriptors: readonly AskedDescriptor[]): Promise<number[
   return statuses.map(({ current_limit: limit, limit_remaining: left }) => limit!.requests_per_unit - left);
 }
 
-/** A slowness from which on Redis may answer later than a call waits. */
-const BUSY = 3;
-
-interface Load {
-  /** Calls that Redis answered too late on a busy machine; they may be charged. */
-  readonly late: number;
-  /** Requests that were answered OK, and denied. */
-  readonly admitted: number;
-  readonly denied: number;
-  readonly failures: readonly { readonly atMs: number; readonly message: string }[];
-  /** When each was admitted. */
-  readonly admittedMs: readonly number[];
-}
-
-/** Callers in a loop for as long as `during` runs. */
-async function underLoad(descriptors: readonly AskedDescriptor[], during: () => Promise<void>): Promise<Load> {
-  let running = true;
-  let denied = 0;
-  const admittedMs: number[] = [];
-  const failures: { atMs: number; message: string }[] = [];
-  const call = async (): Promise<void> => {
-    while (running) {
-      try {
-        const { overall_code: code } = await client.ask('d', descriptors);
-        if (code === OK) admittedMs.push(performance.now());
-        else denied += 1;
-      } catch (error) {
-        failures.push({ atMs: performance.now(), message: (error as Error).message });
-        // A refusal comes at once; a client that asks again at once would do nothing else.
-        await pause(2);
-      }
-    }
-  };
-  const callers = Array.from({ length: CALLERS }, call);
-  try {
-    await during();
-  } finally {
-    running = false;
-    await Promise.all(callers);
-  }
-  // On a busy machine Redis answers late, whatever slots do.
-  const isLate = slowness() > BUSY ? ({ message }: { readonly message: string }) => message.includes('did not answer within') : () => false;
-  const late = failures.filter(isLate).length;
-  return { admitted: admittedMs.length, denied, late, failures: failures.filter((failure) => !isLate(failure)), admittedMs };
-}
-
-function expectCharged({ admitted, late }: Load, charged: readonly number[]): void {
-  expect(new Set(charged).size).toBe(1);
-  expect(charged[0]).toBeGreaterThanOrEqual(admitted);
-  expect(charged[0]).toBeLessThanOrEqual(admitted + late);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 /** Moves a slot there and back, slowly: between each step calls meet every state that a slot can be in. */
 async function moveThereAndBack(tag: string, other: string): Promise<void> {
   const slot = slotOf(tag);
@@ -237,7 +181,7 @@ test(
   'a hot slot moves without a failed call, and exactly the admitted hits are charged',
   async () => {
     const [hot = '', other = ''] = TENANTS;
-    const load = await underLoad([tenant(hot)], () => moveThereAndBack(tagOf(hot), tagOf(other)));
+    const load = await underLoad(client, [tenant(hot)], () => moveThereAndBack(tagOf(hot), tagOf(other)));
     const { moved, ask } = await redirects();
     figure(`${load.admitted} admitted, ${load.failures.length} failed, ${moved} MOVED, ${ask} ASK`);
     expect(load.failures).toEqual([]);
@@ -254,7 +198,7 @@ test(
   async () => {
     const [hot = '', other = ''] = TENANTS;
     const descriptors = [tenant(hot), { entries: { tenant: hot, path: '/' } }, tenant(other)];
-    const load = await underLoad(descriptors, () => moveThereAndBack(tagOf(hot), tagOf(other)));
+    const load = await underLoad(client, descriptors, () => moveThereAndBack(tagOf(hot), tagOf(other)));
     figure(`${load.admitted} admitted, ${load.failures.length} failed`);
     expect(load.failures).toEqual([]);
     expect(load.denied).toBe(0);
@@ -272,7 +216,7 @@ test(
     await cluster.meet(added);
     await cluster.untilWhole();
     const from = await cluster.primaryOf(tagOf(hot));
-    const load = await underLoad([tenant(hot)], async () => {
+    const load = await underLoad(client, [tenant(hot)], async () => {
       await cluster.moveSlot({ slot: slotOf(tagOf(hot)), from, to: added });
       await pause(300);
       await cluster.moveSlot({ slot: slotOf(tagOf(hot)), from: added, to: from });
@@ -288,7 +232,7 @@ test(
   async () => {
     const [name = ''] = TENANTS;
     let tookMs = 0;
-    const load = await underLoad([tenant(name)], async () => {
+    const load = await underLoad(client, [tenant(name)], async () => {
       await pause(300);
       const startedMs = performance.now();
       await cluster.failOver(tagOf(name));
@@ -322,7 +266,7 @@ test(
     await client.ask('d', [tenant(lost)]);
     let killedMs = 0;
     let backMs = 0;
-    const load = await underLoad([tenant(kept)], async () => {
+    const load = await underLoad(client, [tenant(kept)], async () => {
       await pause(300);
       await cluster.strikePrimaryOf(tagOf(lost));
       killedMs = performance.now();

@@ -7,12 +7,13 @@ import path from 'node:path';
 import { createServer } from 'node:tls';
 import type { ServiceError } from '@grpc/grpc-js';
 import { RedisStore } from '../../../src/state/store/redis/redis-store';
-import { readAclLine } from '../../support/docs/acl-line';
+import { readAclLine, rightsOfNewer } from '../../support/docs/acl-line';
 import { makeCertificates, type Pair } from '../../support/servers/certificates';
 import { groupOf, LIMITS, take } from '../../support/decisions/groups';
 import { freePort } from '../../support/servers/ports';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeTestClient, storeOptions, type TestClient } from '../../support/redis/redis-store';
+import { testWithTls } from '../../support/redis/redis-tls';
 import { OK, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig, writeText } from '../../support/config/temp-config';
 import { until } from '../../support/clock/until';
@@ -92,7 +93,7 @@ describe('TLS', () => {
     });
   }
 
-  test(
+  testWithTls(
     'Weir decides over TLS, enabled by REDIS_TLS or by the URL',
     async () => {
       const port = await startTlsRedis({ pair: server });
@@ -102,7 +103,7 @@ describe('TLS', () => {
     TIMEOUT_MS,
   );
 
-  test(
+  testWithTls(
     'a port that speaks TLS and a client that does not, or the other way round: the log says what to set',
     async () => {
       const port = await startTlsRedis({ pair: server });
@@ -114,7 +115,7 @@ describe('TLS', () => {
     TIMEOUT_MS,
   );
 
-  test(
+  testWithTls(
     'a certificate of another authority is rejected, even with an unverified host, and the log says why',
     async () => {
       const url = { REDIS_URL: `rediss://127.0.0.1:${await startTlsRedis({ pair: server })}` };
@@ -126,7 +127,7 @@ describe('TLS', () => {
     TIMEOUT_MS,
   );
 
-  test(
+  testWithTls(
     'an authority of the system is trusted, and the log names an untrusted one',
     async () => {
       const url = { REDIS_URL: `rediss://127.0.0.1:${await startTlsRedis({ pair: server })}` };
@@ -140,7 +141,7 @@ describe('TLS', () => {
     TIMEOUT_MS,
   );
 
-  test(
+  testWithTls(
     'a certificate of another host is rejected, and accepted with REDIS_TLS_SKIP_HOSTNAME_VERIFICATION',
     async () => {
       const env = { REDIS_URL: `rediss://127.0.0.1:${await startTlsRedis({ pair: elsewhere })}`, REDIS_TLS_CACERT: ca.cert };
@@ -150,7 +151,7 @@ describe('TLS', () => {
     TIMEOUT_MS,
   );
 
-  test(
+  testWithTls(
     'a Redis that requires a client certificate gets it, or rejects the connection',
     async () => {
       const port = await startTlsRedis({ pair: server, clients: 'yes' });
@@ -162,7 +163,7 @@ describe('TLS', () => {
     TIMEOUT_MS,
   );
 
-  test(
+  testWithTls(
     'files that change are read again for the next connection, and unusable ones leave those before in use',
     async () => {
       const port = await startTlsRedis({ pair: server, clients: 'yes' });
@@ -271,7 +272,8 @@ describe('the ACL line of docs/redis.md', () => {
   }
 
   /** All that Weir ever does to Redis, as a user with these rules: a charge, a refund that makes the key go, lost scripts. */
-  async function use(ruleSet: readonly string[], database = 0): Promise<Outcome> {
+  async function use(rulesOfAll: readonly string[], database = 0): Promise<Outcome> {
+    const ruleSet = [...rulesOfAll, ...(await rightsOfNewer(admin))];
     await admin.flushAll();
     await admin.scriptFlush();
     await admin.sendCommand(['ACL', 'LOG', 'RESET']);

@@ -20,6 +20,7 @@ import {
 } from '../../support/redis/redis-sentinel';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeTestClient, storeOptions, type TestClient } from '../../support/redis/redis-store';
+import { testWithTls } from '../../support/redis/redis-tls';
 import { OK, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
@@ -260,7 +261,7 @@ describe('one sentinel', () => {
     });
   });
 
-  test('a sentinel speaks TLS, as the primary does', async () => {
+  testWithTls('a sentinel speaks TLS, as the primary does', async () => {
     const { ca, server } = makeCertificates();
     const [redisTls, sentinelTls] = [await freePort(), await freePort()];
     const files = [`tls-cert-file ${server.cert}`, `tls-key-file ${server.key}`, `tls-ca-cert-file ${ca.cert}`, 'tls-auth-clients no'];

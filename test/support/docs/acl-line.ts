@@ -1,6 +1,7 @@
 /** The rights that docs/redis.md says Weir needs, as the page has them. */
 
 import { readFileSync } from 'node:fs';
+import type { TestClient } from '../redis/redis-store';
 import { fencedBlocks } from './markdown';
 
 const PAGE = 'docs/redis.md';
@@ -24,4 +25,11 @@ export function readAclLine(): AclLine {
     rules: line.trim().split(' ').slice(2),
     prefix: /`CACHE_KEY_PREFIX=([^`]+)`/.exec(readFileSync(PAGE, 'utf8'))![1]!,
   };
+}
+
+/** What the page adds for servers that know more commands. */
+export async function rightsOfNewer(admin: TestClient): Promise<readonly string[]> {
+  const [, command = ''] = /: add `\+(\w+)` \(older servers do not know the command\)/.exec(readFileSync(PAGE, 'utf8')) ?? [];
+  const [info] = (await admin.sendCommand(['COMMAND', 'INFO', command])) as unknown as readonly unknown[];
+  return info === null ? [] : [`+${command}`];
 }

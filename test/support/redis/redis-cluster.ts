@@ -23,6 +23,8 @@ export interface ClusterServer {
 }
 
 export interface ClusterOptions {
+  /** Another server than the one that the other tests use. */
+  readonly binary?: string;
   /** Further arguments of each redis-server. */
   readonly config?: readonly string[];
   readonly primaries?: number;
@@ -35,7 +37,7 @@ export class RedisCluster {
   readonly servers: ClusterServer[] = [];
 
   private constructor(
-    private readonly config: readonly string[],
+    private readonly options: ClusterOptions,
     private readonly primaries: number,
   ) {}
 
@@ -47,8 +49,9 @@ export class RedisCluster {
   }
 
   /** The servers alone, of which none knows another. */
-  static async startUnformed({ config = [], primaries = PRIMARIES, hasReplicas = true }: ClusterOptions = {}): Promise<RedisCluster> {
-    const cluster = new RedisCluster(config, primaries);
+  static async startUnformed(options: ClusterOptions = {}): Promise<RedisCluster> {
+    const { primaries = PRIMARIES, hasReplicas = true } = options;
+    const cluster = new RedisCluster(options, primaries);
     const started = await Promise.allSettled(Array.from({ length: hasReplicas ? primaries * 2 : primaries }, () => cluster.addServer()));
     const failed = started.find((outcome) => outcome.status === 'rejected');
     if (failed === undefined) return cluster;
@@ -92,7 +95,8 @@ export class RedisCluster {
       '--cluster-allow-replica-migration',
       'no',
     ];
-    const server = await startRedis({ config: [...cluster, ...rest, ...this.config] });
+    const { config = [], ...binary } = this.options;
+    const server = await startRedis({ ...binary, config: [...cluster, ...rest, ...config] });
     const client = makeTestClient(server.port);
     client.on('error', () => undefined);
     await client.connect();
@@ -176,6 +180,18 @@ export class RedisCluster {
     await this.endMove(move);
   }
 
+  /** CLUSTER MIGRATESLOTS of Valkey 9: the old primary serves all of the slots until the new one does. */
+  async moveAtOnce({ first, last, from, to }: RangeMove): Promise<void> {
+    await from.client.sendCommand(['CLUSTER', 'MIGRATESLOTS', 'SLOTSRANGE', String(first), String(last), 'NODE', to.id]);
+    let state = '';
+    await this.until('the slots have moved', async () => {
+      const [latest = []] = (await from.client.sendCommand(['CLUSTER', 'GETSLOTMIGRATIONS'])) as unknown as (string | number)[][];
+      state = String(latest[latest.indexOf('state') + 1]);
+      return ['success', 'failed', 'canceled'].includes(state);
+    });
+    if (state !== 'success') throw new Error(`moving slots ${first} to ${last}: ${state}`);
+  }
+
   /** Until every server that runs says that the cluster is whole. */
   async untilWhole(): Promise<void> {
     await this.until('the cluster is whole', async () => {
@@ -226,4 +242,9 @@ export interface SlotMove {
   readonly slot: number;
   readonly from: ClusterServer;
   readonly to: ClusterServer;
+}
+
+export interface RangeMove extends Pick<SlotMove, 'from' | 'to'> {
+  readonly first: number;
+  readonly last: number;
 }

@@ -30,6 +30,7 @@ interface RunOptions {
   readonly limitS?: number;
   readonly totalS?: number;
   readonly onlyLong?: readonly string[];
+  readonly titles?: readonly string[];
 }
 
 export class ExampleStage {
@@ -48,19 +49,20 @@ export class ExampleStage {
     return existsSync(this.failuresFile) ? readFileSync(this.failuresFile, 'utf8') : '';
   }
 
-  /** `limitS` is that of the first run, `totalS` of all repetitions; the stage leaves out the files `onlyLong`. */
-  async run({ limitS = LIMIT_S, totalS = LIMIT_S, onlyLong = [] }: RunOptions = {}): Promise<StageEnd> {
+  /** `limitS` is that of the first run, `totalS` of all repetitions; the stage leaves out the files `onlyLong`, and runs only tests with these titles. */
+  async run({ limitS = LIMIT_S, totalS = LIMIT_S, onlyLong = [], titles = [] }: RunOptions = {}): Promise<StageEnd> {
     const results = path.join(this.folder, 'results');
     mkdirSync(results);
     const folder = path.relative(ROOT, this.folder);
     const script = `
-      import { runJest } from './scripts/test/run-jest.mjs';
+      import { runJest, withAllTitles } from './scripts/test/run-jest.mjs';
       import { giveSecondChance } from './scripts/test/second-chance.mjs';
-      const stage = ${JSON.stringify({ name: 'example', folders: [folder], onlyLong: onlyLong.map((name) => `${folder}/${name}.test.ts`), quietS: 1 })};
+      const stage = ${JSON.stringify({ name: 'example', folders: [folder], onlyLong: onlyLong.map((name) => `${folder}/${name}.test.ts`), titles, quietS: 1 })};
       const places = ${JSON.stringify({ resultsFolder: results, failuresFile: this.failuresFile })};
       const how = { node: process.execPath, env: {}, show: 'pipe', ...places };
       const printed = [];
-      const first = { name: 'example', stage, seconds: 1, ...(await runJest(stage, { ...how, limitS: ${limitS} })) };
+      const outcome = withAllTitles(stage, await runJest(stage, { ...how, limitS: ${limitS} }));
+      const first = { name: 'example', stage, seconds: 1, ...outcome };
       const [{ output, ...result }] = await giveSecondChance([first], {
         repeat: ({ file, limitS }) => runJest(file === undefined ? stage : { ...stage, folders: [], files: [file] }, { ...how, limitS }),
         print: (line) => printed.push(line),

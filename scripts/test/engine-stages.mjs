@@ -1,0 +1,85 @@
+/** The stages that run the suites which start a Redis on its other versions, and on Valkey. docs/versions.md has their results. */
+import { ENGINES, NEWEST_VALKEY } from '../install/redis-versions.mjs';
+
+/** @typedef {import('./stages.mjs').Stage} Stage */
+/** @typedef {{ readonly title: string, readonly paths: readonly string[] }} Suite `paths` are folders or files. */
+
+/**
+ * The columns of docs/versions.md.
+ *
+ * @type {readonly Suite[]}
+ */
+export const SUITES = [
+  { title: 'scripts, store', paths: ['test/contract', 'test/lua', 'test/parity'] },
+  {
+    title: 'single server',
+    paths: [
+      ...['engines', 'eviction', 'failure-mode', 'keys', 'leases', 'outage-log', 'outage-restart', 'per-second', 'redis-connection'],
+      ...['redis-handshake', 'redis-trouble', 'script-timeout', 'top-keys'],
+    ].map((name) => `test/integration/redis/${name}.test.ts`),
+  },
+  {
+    title: 'features',
+    paths: ['test/integration/control', 'test/integration/decisions', 'test/integration/reservations'],
+  },
+  { title: 'Sentinel', paths: ['test/integration/redis/redis-sentinel.test.ts'] },
+  { title: 'Cluster', paths: ['test/integration/redis/redis-cluster.test.ts'] },
+  { title: 'faults', paths: ['test/faults'] },
+];
+
+/** They measure memory and time, or start other versions themselves. */
+const LEFT_OUT = [
+  'test/integration/decisions/million-buckets.test.ts',
+  'test/lua/write-together.test.ts',
+  'test/parity/bucket-memory.test.ts',
+  'test/parity/slot-cost.test.ts',
+];
+
+/** The tests of clusters configure them as Redis 7.0 and newer allows. */
+const FIRST_WITH_CLUSTER = 7;
+const OF_CLUSTER = [
+  'test/faults/faults.test.ts',
+  'test/integration/control/control-failover.test.ts',
+  'test/integration/redis/redis-cluster.test.ts',
+];
+
+/** What the short form runs on the newest Valkey: the begin of titles in these files. */
+const BRIEF = {
+  files: [
+    ...['failure-mode', 'redis-cluster', 'redis-sentinel'].map((name) => `test/integration/redis/${name}.test.ts`),
+    ...['reservations', 'twins'].map((name) => `test/parity/${name}.test.ts`),
+  ],
+  titles: [
+    'after SIGKILL of Redis each failure mode decides',
+    'a hot slot moves without a failed call',
+    'after a kill of a primary other slots keep deciding',
+    'Weir decides on the primary, and after its death on the next one',
+    'model, embedded store and Redis agree',
+    'twins of ',
+  ],
+};
+
+/** @type {readonly Stage[]} */
+export const ENGINE_STAGES = ENGINES.map((engine) => {
+  const leftOut = hasCluster(engine) ? LEFT_OUT : [...LEFT_OUT, ...OF_CLUSTER];
+  const paths = SUITES.flatMap(({ paths: own }) => own).filter((path) => !leftOut.includes(path));
+  /** @type {Partial<Stage>} */
+  const whole = {
+    folders: paths.filter((path) => !path.endsWith('.ts')),
+    files: paths.filter((path) => path.endsWith('.ts')),
+    leftOut,
+    titles: [],
+    quietS: 600,
+    // The cases are those of the short form: which engine runs a script does not depend on the case.
+    env: { WEIR_TEST_FORM: 'short' },
+  };
+  /** @type {Stage} */
+  const stage = { name: engine, needs: ['build', engine], cores: 0.7, quietS: 45 };
+  return engine === NEWEST_VALKEY ? { ...stage, ...BRIEF, long: whole } : { ...stage, isOnlyLong: true, ...whole };
+});
+
+/** @param {string} engine */
+export function hasCluster(engine) {
+  const [product, version = ''] = engine.split('-');
+  return product === 'valkey' || Number.parseInt(version, 10) >= FIRST_WITH_CLUSTER;
+}
