@@ -1,6 +1,7 @@
 /** `npm test [-- stage… --long]`: installs what is missing, runs the named stages (all by default) side by side, and counts their tests. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { writeVersions } from './generate/versions.mjs';
 import { installNpmPackages } from './install/npm-packages.mjs';
 import { exitWith } from './process/repository.mjs';
 import { cleanEnvironment } from './test/environment.mjs';
@@ -41,6 +42,8 @@ async function runTests({ names, isLong }) {
   const ofStages = await giveSecondChance(await runStages(stages), { repeat: repeatAlone });
   const isComplete = names.length === 0;
   keepResults(ofStages, { run, isComplete });
+  if (isLong)
+    writeVersions(ofStages.flatMap(({ name, failed, tests }) => (failed > 0 || tests === undefined ? [] : [{ stage: name, run, tests }])));
   const results = isComplete ? [...ofStages, checkRequirements(ofStages, { run })] : ofStages;
   printSummary(results, { seconds: (Date.now() - BEGIN_MS) / 1000 });
   process.exitCode = sumOf(results, 'failed') === 0 ? 0 : 1;

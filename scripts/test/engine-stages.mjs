@@ -27,21 +27,18 @@ export const SUITES = [
   { title: 'faults', paths: ['test/faults'] },
 ];
 
-/** They measure memory and time, or start other versions themselves. */
+/** They start no Redis, or other versions themselves, or measure memory and time. */
 const LEFT_OUT = [
-  'test/integration/decisions/million-buckets.test.ts',
+  ...['floods', 'memory-store', 'store-wrappers'].map((name) => `test/contract/${name}.test.ts`),
+  'test/integration/control/control-file.test.ts',
+  ...['answers', 'floods', 'million-buckets', 'virtual-time'].map((name) => `test/integration/decisions/${name}.test.ts`),
   'test/lua/write-together.test.ts',
-  'test/parity/bucket-memory.test.ts',
-  'test/parity/slot-cost.test.ts',
+  ...['bounds', 'bucket-memory', 'counter-error', 'give-back', 'model', 'slot-cost'].map((name) => `test/parity/${name}.test.ts`),
 ];
 
 /** The tests of clusters configure them as Redis 7.0 and newer allows. */
 const FIRST_WITH_CLUSTER = 7;
-const OF_CLUSTER = [
-  'test/faults/faults.test.ts',
-  'test/integration/control/control-failover.test.ts',
-  'test/integration/redis/redis-cluster.test.ts',
-];
+const OF_CLUSTER = ['test/faults', 'test/integration/control/control-failover.test.ts', 'test/integration/redis/redis-cluster.test.ts'];
 
 /** What the short form runs on the newest Valkey: the begin of titles in these files. */
 const BRIEF = {

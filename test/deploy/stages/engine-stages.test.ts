@@ -1,6 +1,7 @@
 /** The short form runs a part of the suites on the newest Valkey, and the long form all of them on each engine. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { runCommand } from '../../support/processes/command';
 import { ExampleStage } from '../../support/stages/example-stage';
 import { listVersions } from '../../support/versions/redis-versions';
@@ -33,7 +34,18 @@ test('the stages name tests that are there', async () => {
   const stages = (await engineStages()).flatMap(({ long = {}, ...stage }) => [stage, long]);
   const paths = stages.flatMap(({ folders = [], files = [], leftOut = [] }) => [...folders, ...files, ...leftOut]);
   expect(paths.length).toBeGreaterThan(50);
-  expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  expect(paths.filter((each) => !existsSync(each))).toEqual([]);
+});
+
+test('they run tests of Redis only', async () => {
+  const stages = (await engineStages()).map(({ long = {}, ...stage }) => ({ ...stage, ...long }));
+  for (const { folders = [], leftOut = [] } of stages) {
+    const files = folders.flatMap((folder) => readdirSync(folder).map((name) => path.join(folder, name)));
+    const tests = files.filter((file) => file.endsWith('.test.ts') && !leftOut.includes(file));
+    expect(tests.length).toBeGreaterThan(20);
+    const starts = /startRedis|startSentinelGroup|RedisCluster|support\/reservations\/attacked-store|\.\/scenes\//;
+    expect(tests.filter((file) => !starts.test(readFileSync(file, 'utf8')))).toEqual([]);
+  }
 });
 
 test('a stage with titles runs only tests with these, and fails when one is gone', async () => {

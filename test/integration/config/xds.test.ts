@@ -10,6 +10,7 @@ import { makeCertificates, type Certificates, type Pair } from '../../support/se
 import { httpRequest } from '../../support/clients/http-client';
 import { freePort } from '../../support/servers/ports';
 import { startRedis } from '../../support/redis/redis-server';
+import { testWithTls } from '../../support/redis/redis-tls';
 import { OK, OVER_LIMIT, RlsClient } from '../../support/clients/rls-client';
 import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { until } from '../../support/clock/until';
@@ -355,7 +356,7 @@ describe('TLS', () => {
     expect(other.output()).toMatch(/no configuration from the management server at .*127\.0\.0\.2 is not in the cert's list/);
   });
 
-  test('all variables of Envoy Gateway together work, or cause a log line that says what has no effect', async () => {
+  testWithTls('all variables of Envoy Gateway together work, or cause a log line that says what has no effect', async () => {
     const { ca, server: pair, client } = certificates;
     const redisTls = await startRedisTls(certificates);
     const server = await startServer({ tls: { server: pair, clientCa: ca.cert } });
