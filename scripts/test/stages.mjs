@@ -48,7 +48,7 @@ const CACHED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/
 const LINTED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/eslint'];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule' | import('../install/redis-versions.mjs').Engine} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'olderEnvoys' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule' | import('../install/redis-versions.mjs').Engine} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -130,10 +130,11 @@ export const STAGES = [
   {
     name: 'envoy',
     folders: ['test/envoy'],
+    onlyLong: ['test/envoy/older-envoys.test.ts'],
     needs: ['build', 'redis', 'envoy'],
     cores: 0.5,
     quietS: 230,
-    long: { quietS: 900 },
+    long: { needs: ['build', 'redis', 'envoy', 'olderEnvoys'], quietS: 900 },
   },
   {
     name: 'runtimes',

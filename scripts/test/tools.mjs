@@ -25,6 +25,7 @@ import { installKustomize } from '../install/go/kustomize.mjs';
 import { installLuacheck } from '../install/system/luacheck.mjs';
 import { installNginx } from '../install/system/nginx.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
+import { installOlderEnvoys } from '../install/older-envoys.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
 import { installPrometheus, installPromtool } from '../install/system/prometheus.mjs';
 import { installEngine, installRedisVersions } from '../install/redis-versions.mjs';
@@ -68,6 +69,11 @@ const PREPARE = {
   },
   luacheck: prepareTool('WEIR_LUACHECK', installLuacheck),
   envoy: prepareTool('WEIR_ENVOY', installEnvoy),
+  // The tests look for the binaries themselves.
+  olderEnvoys: async () => {
+    await installOlderEnvoys();
+    return {};
+  },
   envoyGatewayConfig: prepareTool('WEIR_ENVOY_GATEWAY_CONFIG', installEnvoyGatewayConfig),
   envoyGatewayModule: prepareTool('WEIR_ENVOY_GATEWAY_MODULE', installEnvoyGatewayModule),
   h2spec: prepareTool('WEIR_H2SPEC', installH2spec),

@@ -8,6 +8,7 @@
 const SIZES = {
   'npm packages': [110, 393],
   envoy: [32, 103],
+  'older-envoys': [55, 180],
   traefik: [48, 177],
   'node-versions': [125, 383],
   'redis-versions': [40, 54],

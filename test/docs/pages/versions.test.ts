@@ -14,6 +14,7 @@ function pinned(file: string, pattern: RegExp): string[] {
 
 test.each([
   ['Envoy', 'scripts/install/envoy.mjs', /ENVOY_VERSION = '([\d.]+)'/g],
+  ['Envoy', 'scripts/install/older-envoys.mjs', /'(\d+\.\d+\.\d+)'/g],
   ['Node', 'scripts/install/node-versions.mjs', /nodeOf\('([\d.]+)'\)/g],
   ['Envoy Gateway', 'test/kubernetes/go/envoy-gateway-config/go.mod', /envoyproxy\/gateway v([\d.]+)/g],
   ['Kubernetes', 'scripts/install/kubernetes/schemas.mjs', /'v(\d+\.\d+)\.\d+'/g],

@@ -20,6 +20,8 @@ export interface EnvoyOptions {
   readonly replacements?: Replacements;
   /** The port of the config's admin block, after the replacements: its /ready tells when Envoy is. */
   readonly adminPort: number;
+  /** Another Envoy than that of the other tests. */
+  readonly binary?: string;
 }
 
 export interface EnvoyProcess {
@@ -28,10 +30,10 @@ export interface EnvoyProcess {
   stop(): Promise<number | null>;
 }
 
-export async function startEnvoy({ config, replacements = {}, adminPort }: EnvoyOptions): Promise<EnvoyProcess> {
+export async function startEnvoy({ config, replacements = {}, adminPort, binary = tested() }: EnvoyOptions): Promise<EnvoyProcess> {
   const { directory, file } = writeConfig(config, replacements);
   const child = startChild({
-    command: binary(),
+    command: binary,
     args: ['-c', file, '--concurrency', '1', '--disable-hot-restart', '--file-flush-interval-msec', '50', '-l', 'warning'],
   });
   const isReady = async (): Promise<boolean> => (await httpRequest(`http://127.0.0.1:${adminPort}/ready`)).status === 200;
@@ -45,7 +47,7 @@ export async function startEnvoy({ config, replacements = {}, adminPort }: Envoy
 /** Has Envoy check a config without running it; rejects with its last lines when it refuses. */
 export async function validateEnvoyConfig(config: EnvoyOptions['config'], replacements: Replacements = {}): Promise<void> {
   const { directory, file } = writeConfig(config, replacements);
-  const child = startChild({ command: binary(), args: ['--mode', 'validate', '-c', file, '-l', 'warning'] });
+  const child = startChild({ command: tested(), args: ['--mode', 'validate', '-c', file, '-l', 'warning'] });
   const deadline = Date.now() + VALIDATE_TIMEOUT_MS;
   while (child.isRunning() && Date.now() < deadline) await new Promise((later) => setTimeout(later, 20));
   const code = await child.stop();
@@ -74,6 +76,6 @@ function replaceEach(text: string, replacements: Replacements): string {
   return replaced;
 }
 
-function binary(): string {
+function tested(): string {
   return process.env.WEIR_ENVOY ?? INSTALLED;
 }
