@@ -280,6 +280,8 @@ export class ControlFollower {
     data.beginSnapshot();
     this.unreadable = new Set();
     for (const kind of CONTROL_KINDS) {
+      // A page that nobody awaits would end the process if it failed.
+      if (this.isClosed) return;
       let page: Promise<ScanPage> | undefined = store.scan({ kind, limit: PAGE_RECORDS });
       while (page !== undefined && !this.isClosed) {
         const { records, unreadable = [], next }: ScanPage = await page;

@@ -315,3 +315,19 @@ test('a new instance never has in force what has ended, though the store still k
   // No change of what is in force was ever made.
   expect(data.version).toBe(0);
 });
+
+test('a replica that is closed amid a copy asks for no more pages, whose failures nobody would hear of', async () => {
+  const { store, instance } = await filled();
+  let pages = 0;
+  let closed: Promise<void> | undefined;
+  store.onScan = () => {
+    pages += 1;
+    store.isAway = closed !== undefined;
+    // While the first page is on its way.
+    queueMicrotask(() => (closed ??= instance.follower.close()));
+  };
+  await instance.follower.catchUp();
+  await closed;
+  // One may be read ahead.
+  expect(pages).toBeLessThanOrEqual(2);
+});
