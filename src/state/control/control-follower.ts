@@ -6,7 +6,7 @@ import { asError } from '../../lib/errors';
 import { Pace, runInSlices, SHORT_SLICE_MS } from '../../lib/slices';
 import { CONTROL_KINDS, fieldOf, type RecordKey, type StoredRecord } from './control-record';
 import type { ControlData } from './control-data';
-import type { ControlStore, LoggedChange, LogAnswer, Position, ScanPage } from './control-store';
+import type { ControlStore, LoggedChange, LogAnswer, Position, ScanPage, ScanQuery } from './control-store';
 
 /** Interval between two reads of the log, in milliseconds: a change is in force everywhere after at most this time and a round trip. */
 export const POLL_MS = 100;
@@ -274,25 +274,30 @@ export class ControlFollower {
 
   /** Reads every page. The next answer of the log says whether they are of one history; only then `endReading` drops what they lack. */
   private async readAll({ position, common }: Pick<Reading, 'position' | 'common'>): Promise<void> {
-    const { store, data } = this.options;
+    const { data } = this.options;
     const reading: Reading = { position, common, startedMs: monotonicNowMs(), isScanned: false };
     this.reading = reading;
     data.beginSnapshot();
     this.unreadable = new Set();
     for (const kind of CONTROL_KINDS) {
-      // A page that nobody awaits would end the process if it failed.
-      if (this.isClosed) return;
-      let page: Promise<ScanPage> | undefined = store.scan({ kind, limit: PAGE_RECORDS });
-      while (page !== undefined && !this.isClosed) {
+      let page = this.beginPage({ kind, limit: PAGE_RECORDS });
+      while (page !== undefined) {
         const { records, unreadable = [], next }: ScanPage = await page;
         // The store reads the next page meanwhile.
-        page = next === undefined ? undefined : store.scan({ kind, limit: PAGE_RECORDS, cursor: next });
-        page?.catch(ignore);
+        page = next === undefined ? undefined : this.beginPage({ kind, limit: PAGE_RECORDS, cursor: next });
         for (const { kind: of, key, problem } of unreadable) this.noteUnreadable(key === undefined ? `${of} ${problem}` : nameOf(key));
         await this.applyPage(records);
       }
     }
     if (!this.isClosed) this.reading = { ...reading, isScanned: true };
+  }
+
+  /** Undefined once this is closed: a page that fails while nobody awaits it would end the process. */
+  private beginPage(query: ScanQuery): Promise<ScanPage> | undefined {
+    if (this.isClosed) return undefined;
+    const page = this.options.store.scan(query);
+    page.catch(ignore);
+    return page;
   }
 
   private async endReading({ common, position, startedMs }: Reading): Promise<void> {

@@ -324,7 +324,9 @@ test('a replica that is closed amid a copy asks for no more pages, whose failure
     pages += 1;
     store.isAway = closed !== undefined;
     // While the first page is on its way.
-    queueMicrotask(() => (closed ??= instance.follower.close()));
+    queueMicrotask(() => {
+      closed ??= instance.follower.close();
+    });
   };
   await instance.follower.catchUp();
   await closed;
