@@ -91,7 +91,7 @@ export function writeVersions(stages) {
 if (isMain(import.meta.url)) {
   const [folder] = process.argv.slice(2);
   const files = folder === undefined ? [] : ENGINES.map((engine) => join(folder, `${engine}.json`)).filter((file) => existsSync(file));
-  // The short form runs a part, which is no result.
+  // The short form runs a part.
   const stages = files.map((file) => /** @type {KeptStage} */ (parseJson(readFileSync(file, 'utf8'))));
   writeVersions(stages.filter(({ run }) => run.form === 'long'));
 }

@@ -95,7 +95,7 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
 }
 
 /**
- * Of a part of the tests the others count as skipped in jest's report, and are none here.
+ * Where only a part of the tests ran, jest's report counts the others as skipped; here they do not count.
  *
  * @param {{ resultFile: string, figuresFile: string, code: number, isPart: boolean }} ended
  * @returns {Outcome}
