@@ -52,7 +52,7 @@ function titleOf(engine) {
 }
 
 /**
- * `2,748 passed, 7 skipped`.
+ * How many passed, and in brackets how many were skipped: `22 (7)`.
  *
  * @param {string} engine
  * @param {Suite} suite
@@ -67,9 +67,8 @@ function cellOf(engine, { paths }, { tests }) {
   if (failed !== undefined) throw new Error(`${engine}: a test failed: ${failed.file}: ${failed.name}`);
   const passed = own.filter(({ status }) => status === 'passed' || status === 'flaky').length;
   if (passed === 0) throw new Error(`${engine}: no test of ${paths.join(', ')} passed`);
-  return passed === own.length
-    ? `${passed.toLocaleString('en')} passed`
-    : `${passed.toLocaleString('en')} passed, ${own.length - passed} skipped`;
+  const skipped = own.length - passed;
+  return `${passed.toLocaleString('en')}${skipped === 0 ? '' : ` (${skipped})`}`;
 }
 
 /**

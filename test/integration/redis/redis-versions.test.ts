@@ -1,6 +1,5 @@
 /** Weir runs on Redis from 6.0 on and on Valkey, and rejects older versions. */
 
-import { readFileSync } from 'node:fs';
 import { describeStore, type StoreUnderTest } from '../../contract/store-contract';
 import { readAclLine } from '../../support/docs/acl-line';
 import { groupOf, take, TEN_PER_SECOND } from '../../support/decisions/groups';
@@ -24,11 +23,6 @@ const CONFIG = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { uni
 
 const versions = listVersions();
 const supported = versions.filter(({ name }) => name !== TOO_OLD);
-
-test('docs/redis.md names each version', () => {
-  const page = readFileSync('docs/redis.md', 'utf8').split('## Versions')[1]!;
-  for (const { name } of versions) expect(page).toContain(name.split('-')[1]);
-});
 
 describe.each(supported)('a supported version of Redis', (version) => {
   describeVersion(version, (start) => {
