@@ -18,7 +18,7 @@ const CERTIFICATE_FILES: Replacements = {
   '/etc/envoy/tls/callers-ca.crt': certificates.ca.cert,
 };
 
-const PRESETS: readonly Preset[] = ['llm-tokens', 'failed-logins', 'in-flight', 'estimate'];
+const PRESETS: readonly Preset[] = ['llm-tokens', 'failed-logins', 'in-flight', 'estimate', 'mcp-tools'];
 
 test('Envoy accepts deploy/envoy/envoy.yaml unchanged', async () => {
   await validateEnvoyConfig({ file: ENVOY_CONFIG });

@@ -44,6 +44,7 @@ test.each([
   ['estimate', 'envoy.ratelimit.hits_addend'],
   ['estimate', 'x-usage-tokens'],
   ['estimate', 'is_negative_hits'],
+  ['mcp-tools', 'method'],
 ])('the quotes of %s equal the preset: %s', (name, quoted) => {
   expect(page).toContain(`deploy/envoy/usage/${name}/`);
   expect(page).toContain(quoted);

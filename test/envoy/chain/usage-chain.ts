@@ -13,7 +13,7 @@ import { KEYS } from './tokens';
 export const STORES = ['memory', 'redis'] as const;
 type Store = (typeof STORES)[number];
 
-export type Preset = 'llm-tokens' | 'failed-logins' | 'in-flight' | 'estimate';
+export type Preset = 'llm-tokens' | 'failed-logins' | 'in-flight' | 'estimate' | 'mcp-tools';
 
 const PRESETS = resolve(__dirname, '..', '..', '..', 'deploy', 'envoy', 'usage');
 
