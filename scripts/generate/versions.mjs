@@ -61,14 +61,23 @@ function titleOf(engine) {
 function cellOf(engine, { paths }, { tests }) {
   const stage = stageOf(engine);
   if (!paths.some((path) => stage.paths.includes(path))) return LEFT_OUT;
-  const isOwn = (/** @type {string} */ file) => paths.some((path) => file === path || file.startsWith(`${path}/`));
-  const own = tests.filter(({ file }) => isOwn(file) && !stage.leftOut.includes(file));
+  const own = tests.filter(({ file }) => isBelow(file, paths) && !isBelow(file, stage.leftOut));
   const failed = own.find(({ status }) => status === 'failed');
   if (failed !== undefined) throw new Error(`${engine}: a test failed: ${failed.file}: ${failed.name}`);
   const passed = own.filter(({ status }) => status === 'passed' || status === 'flaky').length;
   if (passed === 0) throw new Error(`${engine}: no test of ${paths.join(', ')} passed`);
   const skipped = own.length - passed;
   return `${passed.toLocaleString('en')}${skipped === 0 ? '' : ` (${skipped})`}`;
+}
+
+/**
+ * Whether the file is one of these, or in one.
+ *
+ * @param {string} file
+ * @param {readonly string[]} paths
+ */
+function isBelow(file, paths) {
+  return paths.some((path) => file === path || file.startsWith(`${path}/`));
 }
 
 /**

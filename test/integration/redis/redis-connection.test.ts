@@ -318,7 +318,10 @@ describe('the ACL line of docs/redis.md', () => {
   });
 
   test.each(dispensable)('Weir decides without %s, and the ACL log of Redis shows the denied command', async (right) => {
-    expect(await use(rules.filter((rule) => rule !== right))).toEqual({ refused: [right.slice(1)] });
+    const [name = ''] = right.slice(1).split('|');
+    // Redis 6 names the command without its subcommand.
+    const logged = [{ refused: [right.slice(1)] }, { refused: [name] }];
+    expect(logged).toContainEqual(await use(rules.filter((rule) => rule !== right)));
   });
 
   test('another database needs +select', async () => {
