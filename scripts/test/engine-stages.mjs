@@ -36,9 +36,14 @@ const LEFT_OUT = [
   ...['bounds', 'bucket-memory', 'counter-error', 'give-back', 'model', 'slot-cost'].map((name) => `test/parity/${name}.test.ts`),
 ];
 
-/** The tests of clusters configure them as Redis 7.0 and newer allows. */
-const FIRST_WITH_CLUSTER = 7;
-const OF_CLUSTER = ['test/faults', 'test/integration/control/control-failover.test.ts', 'test/integration/redis/redis-cluster.test.ts'];
+/** Tests that configure clusters, or read what is stored, by commands and settings of Redis 7.0. */
+const FIRST_WITH_ALL = 7;
+const NOT_BEFORE = [
+  'test/faults',
+  'test/integration/control/control-failover.test.ts',
+  'test/integration/redis/redis-cluster.test.ts',
+  'test/lua',
+];
 
 /** What the short form runs on the newest Valkey: the begin of titles in these files. */
 const BRIEF = {
@@ -58,7 +63,7 @@ const BRIEF = {
 
 /** @type {readonly Stage[]} */
 export const ENGINE_STAGES = ENGINES.map((engine) => {
-  const leftOut = hasCluster(engine) ? LEFT_OUT : [...LEFT_OUT, ...OF_CLUSTER];
+  const leftOut = hasAll(engine) ? LEFT_OUT : [...LEFT_OUT, ...NOT_BEFORE];
   const paths = SUITES.flatMap(({ paths: own }) => own).filter((path) => !leftOut.includes(path));
   /** @type {Partial<Stage>} */
   const whole = {
@@ -76,7 +81,7 @@ export const ENGINE_STAGES = ENGINES.map((engine) => {
 });
 
 /** @param {string} engine */
-export function hasCluster(engine) {
+function hasAll(engine) {
   const [product, version = ''] = engine.split('-');
-  return product === 'valkey' || Number.parseInt(version, 10) >= FIRST_WITH_CLUSTER;
+  return product === 'valkey' || Number.parseInt(version, 10) >= FIRST_WITH_ALL;
 }

@@ -10,7 +10,7 @@ import { makeCertificates, type Certificates, type Pair } from '../../support/se
 import { httpRequest } from '../../support/clients/http-client';
 import { freePort } from '../../support/servers/ports';
 import { startRedis } from '../../support/redis/redis-server';
-import { testWithTls } from '../../support/redis/redis-tls';
+import { testWithTls } from '../../support/redis/engine-tests';
 import { OK, OVER_LIMIT, RlsClient } from '../../support/clients/rls-client';
 import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { until } from '../../support/clock/until';

@@ -13,7 +13,7 @@ import { groupOf, LIMITS, take } from '../../support/decisions/groups';
 import { freePort } from '../../support/servers/ports';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeTestClient, storeOptions, type TestClient } from '../../support/redis/redis-store';
-import { testWithTls } from '../../support/redis/redis-tls';
+import { testWithTls } from '../../support/redis/engine-tests';
 import { OK, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig, writeText } from '../../support/config/temp-config';
 import { until } from '../../support/clock/until';

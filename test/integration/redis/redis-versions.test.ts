@@ -6,6 +6,7 @@ import { groupOf, take, TEN_PER_SECOND } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import type { RedisServer } from '../../support/redis/redis-server';
 import { openClockedRedis, type ClockedRedis } from '../../support/redis/redis-store';
+import { until } from '../../support/clock/until';
 import { describeVersion, listVersions } from '../../support/versions/redis-versions';
 import { OK, OVER_LIMIT, RlsClient } from '../../support/clients/rls-client';
 import { storedTokenBucket } from '../../support/redis/stored-token-bucket';
@@ -70,6 +71,24 @@ describe.each(supported)('a supported version of Redis', (version) => {
           const [outcome] = await opened.store.take([groupOf([take('a')])]);
           expect(decided(outcome).verdicts[0]!.remaining).toBe(remaining);
         }
+      });
+
+      test('a charge that a replica or a full server refuses is named by the code of the refusal, also behind that of the script', async () => {
+        const refuse = (command: string, ...values: readonly string[]) => opened.client.sendCommand([command, ...values]);
+        const charge = () => opened.store.take([groupOf([take('a')])]);
+        await refuse('CONFIG', 'SET', 'maxmemory', '1');
+        await expect(charge()).rejects.toThrow('Redis answered the error OOM');
+        await refuse('CONFIG', 'SET', 'maxmemory', '0');
+        await refuse('REPLICAOF', '127.0.0.1', '1');
+        await expect(charge()).rejects.toThrow('Redis answered the error READONLY');
+        await refuse('REPLICAOF', 'NO', 'ONE');
+        // Weir has left the replica.
+        await until(() =>
+          charge().then(
+            () => true,
+            () => false,
+          ),
+        );
       });
 
       test('Weir decides with the least rights, on the clock of that Redis', async () => {

@@ -17,9 +17,13 @@ export function wasNotSent(error: unknown): boolean {
   return error instanceof NotConnectedError || error instanceof ClientOfflineError || error instanceof ClientClosedError;
 }
 
-/** The first word of an error that Redis answered: the rest may contain keys. Undefined for other errors. */
+/** How Redis 6 puts the error of a command behind that of the script which called it. */
+const OF_SCRIPT = /^ERR Error running script \(call to f_[0-9a-f]{40}\): @user_script:\d+: @user_script: ?\d+: -([A-Z]+) /;
+
+/** The first word of an error that Redis answered, or a command in a script: the rest may contain keys. Undefined for other errors. */
 export function errorCodeOf(error: unknown): string | undefined {
-  return error instanceof ErrorReply ? (/^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR') : undefined;
+  if (!(error instanceof ErrorReply)) return undefined;
+  return (OF_SCRIPT.exec(error.message) ?? /^([A-Z]+)/.exec(error.message))?.[1] ?? 'ERR';
 }
 
 export function describeError(error: unknown): string {
