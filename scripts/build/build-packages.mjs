@@ -7,7 +7,7 @@ import { LIBRARY_PACKAGES } from './library-packages.mjs';
 import { writeDeclarations } from './write-declarations.mjs';
 
 /** @typedef {import('./library-packages.mjs').LibraryPackage} LibraryPackage */
-/** @typedef {{ version: string, license: string, engines: object, publishConfig: object, dependencies: Readonly<Record<string, string>> }} Manifest */
+/** @typedef {{ version: string, license: string, engines: object, publishConfig: object, dependencies: Readonly<Record<string, string>>, optionalDependencies: Readonly<Record<string, string>> }} Manifest */
 
 const DIST = join(ROOT, 'dist');
 
@@ -91,13 +91,13 @@ function packageOf(specifier) {
  * @param {ReadonlySet<string>} packages
  */
 function manifestOf({ name, description, exports, optional }, packages) {
-  const { version, license, engines, publishConfig, dependencies } = /** @type {Manifest} */ (
+  const { version, license, engines, publishConfig, dependencies, optionalDependencies } = /** @type {Manifest} */ (
     parseJson(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   );
   /** @param {(each: string) => boolean} chosen */
   const versionsOf = (chosen) => {
     const names = [...packages].filter(chosen).sort();
-    return Object.fromEntries(names.map((each) => [each, versionRange(each, dependencies)]));
+    return Object.fromEntries(names.map((each) => [each, versionRange(each, { ...dependencies, ...optionalDependencies })]));
   };
   /** @type {[string, object][]} */
   const exported = Object.entries(exports).map(([path, source]) => [

@@ -29,6 +29,6 @@ export const LIBRARY_PACKAGES = {
     description: 'The rate-limit decisions of Weir in a Node process, with middleware for Express, Fastify, Hono and Koa.',
     exports: { '.': 'program/library/in-process/create-limiter', ...MIDDLEWARE },
     folders: ['lua'],
-    optional: ['@redis/client'],
+    optional: ['@redis/client', '@aws-sdk/credential-provider-node', '@azure/msal-node', '@smithy/signature-v4'],
   },
 };

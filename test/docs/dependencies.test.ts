@@ -5,7 +5,11 @@ import path from 'node:path';
 import { sourceFiles } from '../support/docs/source-files';
 
 const PAGE = 'docs/internals/process.md';
-const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+  'dependencies' | 'optionalDependencies',
+  Record<string, string>
+>;
+const dependencies = { ...manifest.dependencies, ...manifest.optionalDependencies };
 
 /** From the name to the text of the paragraph. */
 function paragraphs(): Map<string, string> {

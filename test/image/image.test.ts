@@ -96,6 +96,21 @@ test(
 );
 
 test(
+  'the packages that get tokens for Redis are there, whole enough to sign one',
+  async () => {
+    const script = `
+      const { openIdentity } = require('./dist/program/app/deciding/open-identity.js');
+      require('./dist/state/store/redis/credentials/open-entra-id.js').openEntraId({ renewMs: 1 });
+      const aws = { kind: 'aws', cacheName: 'c', userId: 'u', region: 'r', service: 'elasticache', isServerless: false, renewMs: 1 };
+      openIdentity(aws)(() => undefined).then(({ username }) => console.log(username));`;
+    const env = { ...image.env, AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
+    const { stdout, stderr } = await runInRoot(image.folder, { command: ['/opt/node/node', '-e', script], cwd: image.workdir, env });
+    expect({ stdout, stderr }).toEqual({ stdout: 'u\n', stderr: '' });
+  },
+  START_MS,
+);
+
+test(
   'a folder at the default of RUNTIME_ROOT ends the example of the image',
   async () => {
     mkdirSync(path.join(image.folder, 'srv', 'runtime_data', 'current', 'config'), { recursive: true });

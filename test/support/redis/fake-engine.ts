@@ -27,6 +27,15 @@ export interface EngineBehaviour {
   readonly writeMs?: number;
   /** Forgets scripts at once: every EVALSHA is answered this error. */
   readonly forgetsScripts?: string;
+  /** Checks AUTH in place of Redis. Other commands need it, and a connection ends when what it was accepted by does. */
+  readonly auth?: (words: readonly string[]) => AuthVerdict;
+}
+
+export interface AuthVerdict {
+  /** Why it is refused. Absent: it is accepted. */
+  readonly refusal?: string;
+  /** How long the connection may live after it, in milliseconds. */
+  readonly forMs?: number;
 }
 
 export interface FakeEngine {
@@ -35,6 +44,8 @@ export interface FakeEngine {
   readonly commands: ReadonlyMap<string, number>;
   /** Connections since the start. */
   readonly connections: number;
+  /** Connections that ended with their credentials. */
+  readonly expired: number;
   /** Changes the engine behind the address, and ends all connections. */
   become(behaviour: EngineBehaviour): void;
   stop(): Promise<void>;
@@ -43,6 +54,7 @@ export interface FakeEngine {
 export async function startFakeEngine(redisPort: number, first: EngineBehaviour): Promise<FakeEngine> {
   let behaviour = first;
   let connections = 0;
+  let expired = 0;
   const commands = new Map<string, number>();
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -58,7 +70,11 @@ export async function startFakeEngine(redisPort: number, first: EngineBehaviour)
         redis.destroy();
       });
     }
-    relay({ client, redis, behaviour, onCommand: (name) => commands.set(name, (commands.get(name) ?? 0) + 1) });
+    const onCommand = (name: string) => commands.set(name, (commands.get(name) ?? 0) + 1);
+    const onExpired = () => {
+      expired += 1;
+    };
+    relay({ client, redis, behaviour, onCommand, onExpired });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -66,6 +82,9 @@ export async function startFakeEngine(redisPort: number, first: EngineBehaviour)
     commands,
     get connections() {
       return connections;
+    },
+    get expired() {
+      return expired;
     },
     become: (next) => {
       behaviour = next;
@@ -83,6 +102,7 @@ interface RelayInput {
   readonly redis: Socket;
   readonly behaviour: EngineBehaviour;
   readonly onCommand: (name: string) => void;
+  readonly onExpired: () => void;
 }
 
 /** A command; its reply, once it is known. */
@@ -92,7 +112,8 @@ interface Waiting {
 }
 
 /** Keeps the order of replies, whether they come from Redis or from here. */
-function relay({ client, redis, behaviour, onCommand }: RelayInput): void {
+function relay({ client, redis, behaviour, onCommand, onExpired }: RelayInput): void {
+  const guard = makeGuard({ client, behaviour, onExpired });
   const waiting: Waiting[] = [];
   const forwarded: Waiting[] = [];
   let asked = '';
@@ -109,7 +130,7 @@ function relay({ client, redis, behaviour, onCommand }: RelayInput): void {
       const words = wordsOf(asked.slice(0, length));
       asked = asked.slice(length);
       onCommand(words[0] ?? '');
-      const own = ownReply(words, behaviour);
+      const own = guard(words) ?? ownReply(words, behaviour);
       if (own === undefined) redis.write(encode(changed(words, behaviour)), 'latin1');
       const place: Waiting =
         own === undefined ? { delayMs: words[0]?.startsWith('EVAL') === true ? behaviour.writeMs : undefined } : { reply: own };
@@ -133,6 +154,32 @@ function relay({ client, redis, behaviour, onCommand }: RelayInput): void {
       else setTimeout(settle, place.delayMs);
     }
   });
+}
+
+/** Answers AUTH, and what the credentials of the connection do not allow. */
+function makeGuard({
+  client,
+  behaviour: { auth },
+  onExpired,
+}: Pick<RelayInput, 'client' | 'behaviour' | 'onExpired'>): (words: readonly string[]) => string | undefined {
+  if (auth === undefined) return () => undefined;
+  let isAccepted = false;
+  let end: NodeJS.Timeout | undefined;
+  client.on('close', () => {
+    clearTimeout(end);
+  });
+  return (words) => {
+    if (words[0] !== 'AUTH') return isAccepted ? undefined : error('NOAUTH Authentication required.');
+    const { refusal, forMs } = auth(words);
+    if (refusal !== undefined) return error(refusal);
+    isAccepted = true;
+    clearTimeout(end);
+    end = setTimeout(() => {
+      onExpired();
+      client.destroy();
+    }, forMs);
+    return `+OK${CRLF}`;
+  };
 }
 
 /** SHA-1 of the changed script, by that of the script as sent, and the other way round. */

@@ -21,7 +21,7 @@ function saidOf(env: Environment): string {
 
 test('variables that are unset, or set to what Weir does anyway, are not reported', () => {
   const fine = REFERENCE_SETTINGS.flatMap(({ name, fine: values }) => values.map((value) => ({ [name]: value.toUpperCase() })));
-  for (const env of [{}, { REDIS_AWS_IAM_AUTH: '' }, ...fine]) expect(checkReferenceSettings(env)).toEqual([]);
+  for (const env of [{}, { MEMCACHE_SRV: '' }, ...fine]) expect(checkReferenceSettings(env)).toEqual([]);
 });
 
 test('variables without effect are logged', () => {
@@ -32,9 +32,9 @@ test('variables without effect are logged', () => {
 });
 
 test('variables that ask for other behaviour stop the start, all at once', () => {
-  const env = { REDIS_AWS_IAM_AUTH: 'true', MEMCACHE_SRV: '_m._tcp.n', LOCAL_CACHE_SIZE_IN_BYTES: '1' };
+  const env = { MEMCACHE_HOST_PORT: 'm:1', MEMCACHE_SRV: '_m._tcp.n', LOCAL_CACHE_SIZE_IN_BYTES: '1' };
   expect(() => checkReferenceSettings(env)).toThrow(
-    'REDIS_AWS_IAM_AUTH: Credentials of AWS IAM are not supported by this version; use REDIS_AUTH or REDIS_AUTH_FILE.\n' +
+    'MEMCACHE_HOST_PORT: Weir does not support memcached, because its counts are not exact; use redis or memory.\n' +
       'MEMCACHE_SRV: Weir does not support memcached, because its counts are not exact; use redis or memory.',
   );
 });

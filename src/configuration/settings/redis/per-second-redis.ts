@@ -12,6 +12,11 @@ export type PerSecondSettings = Pick<
   | 'redisPersecondSocketType'
   | 'redisPersecondAuth'
   | 'redisPersecondAuthFile'
+  | 'redisPersecondAwsIamAuth'
+  | 'redisPersecondAwsIamCacheName'
+  | 'redisPersecondAwsIamUserId'
+  | 'redisPersecondAwsIamServerless'
+  | 'redisPersecondAzureEntraAuth'
   | 'redisPersecondSentinelAuth'
   | 'redisPersecondTls'
   | 'redisPersecondPipelineWindowMs'
@@ -34,6 +39,11 @@ export function settingsByRedis(settings: RedisSettings & PerSecondSettings): Se
     redisSocketType: settings.redisPersecondSocketType,
     redisAuth: settings.redisPersecondAuth,
     redisAuthFile: settings.redisPersecondAuthFile,
+    redisAwsIamAuth: settings.redisPersecondAwsIamAuth,
+    redisAwsIamCacheName: settings.redisPersecondAwsIamCacheName,
+    redisAwsIamUserId: settings.redisPersecondAwsIamUserId,
+    redisAwsIamServerless: settings.redisPersecondAwsIamServerless,
+    redisAzureEntraAuth: settings.redisPersecondAzureEntraAuth,
     redisSentinelAuth: settings.redisPersecondSentinelAuth,
     redisTls: settings.redisPersecondTls,
     redisPipelineWindowMs: settings.redisPersecondPipelineWindowMs,
@@ -57,7 +67,8 @@ function usesTls({ redisTls, redisUrl }: RedisSettings): boolean {
 }
 
 /** Settings that also exist as REDIS_PERSECOND_…; certificates do not. */
-const OWN_NAMES = /\bREDIS_(URL|TYPE|SOCKET_TYPE|AUTH|AUTH_FILE|SENTINEL_AUTH|TLS)\b/g;
+const OWN_NAMES =
+  /\bREDIS_(URL|TYPE|SOCKET_TYPE|AUTH|AUTH_FILE|AWS_IAM_AUTH|AWS_IAM_CACHE_NAME|AWS_IAM_USER_ID|AZURE_ENTRA_AUTH|SENTINEL_AUTH|TLS)\b/g;
 
 /** Runs `choose` and renames the settings in its SettingsError to those of the second Redis. */
 export function asPerSecond<T>(choose: () => T): T {

@@ -1,17 +1,9 @@
 /** The settings of the connection to one Redis. */
 
+import type { RedisIdentitySettings } from './redis-auth';
 import type { RedisTlsSettings } from './redis-tls';
 import type { Settings } from '../table/settings';
 
 export type RedisSettings = RedisTlsSettings &
-  Pick<
-    Settings,
-    | 'redisUrl'
-    | 'redisType'
-    | 'redisSocketType'
-    | 'redisAuth'
-    | 'redisAuthFile'
-    | 'redisSentinelAuth'
-    | 'redisPipelineWindowMs'
-    | 'redisPipelineLimit'
-  >;
+  RedisIdentitySettings &
+  Pick<Settings, 'redisUrl' | 'redisType' | 'redisSocketType' | 'redisSentinelAuth' | 'redisPipelineWindowMs' | 'redisPipelineLimit'>;

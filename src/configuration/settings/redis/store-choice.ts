@@ -1,7 +1,7 @@
 /** Chooses the store that counts hits, Redis or the embedded one, and how to reach Redis. */
 
 import { redisPlace, type RedisPlaceSettings } from './redis-place';
-import { parseRedisAuth, RedisAuthFile, type RedisAuth } from './redis-auth';
+import { chooseIdentity, parseRedisAuth, RedisAuthFile, type RedisAuth, type RedisIdentity } from './redis-auth';
 import type { RedisSettings } from './redis-settings';
 import { readRedisTls, type RedisTls } from './redis-tls';
 import { asPerSecond, perSecondWarning, settingsByRedis, type PerSecondSettings } from './per-second-redis';
@@ -30,6 +30,8 @@ export interface RedisConnection extends Omit<RedisServer, 'tls' | 'socket'> {
   readonly tls: RedisTls | false;
   /** Replaces username and password. */
   readonly authFile?: RedisAuthFile;
+  /** Replaces them too. */
+  readonly identity?: RedisIdentity;
   /** The address for logs, without the password. */
   readonly description: string;
   /** How long calls wait for others that then share their command. */
@@ -81,13 +83,22 @@ function sharedConfig({ configType, runtimeRoot }: Pick<StoreSettings, 'configTy
 function chooseRedis(settings: StoreSettings): StoreChoice {
   const { main, perSecond } = settingsByRedis(settings);
   const connection = chooseConnection(main, REDIS_SOCKET_DEFAULT);
-  const warning = perSecondWarning(settings);
+  const second = perSecond && choosePerSecond(perSecond);
+  const warning = perSecondWarning(settings) ?? tokenWarning([connection, ...(second ? [second] : [])]);
   return {
     kind: 'redis',
     connection,
-    ...(perSecond && { perSecond: choosePerSecond(perSecond) }),
+    ...(second && { perSecond: second }),
     ...(warning !== undefined && { warning }),
   };
+}
+
+/** Not refused: a sidecar may encrypt what Weir sends. */
+function tokenWarning(connections: readonly RedisConnection[]): string | undefined {
+  const clear = connections.find(({ identity, tls, place }) => identity !== undefined && tls === false && !('path' in place));
+  return (
+    clear && `Weir sends tokens to Redis at ${clear.description} without TLS; set REDIS_TLS=true unless a proxy beside Weir encrypts them.`
+  );
 }
 
 /** The description names the role, because both may be at one address, in two databases or clusters. */
@@ -150,7 +161,10 @@ function chooseCluster(settings: RedisSettings): ChosenServer {
   return { place: { seeds }, database: 0, tls, ...readAuth(settings), description };
 }
 
-function readAuth({ redisAuth, redisAuthFile }: RedisSettings): Pick<RedisConnection, 'username' | 'password' | 'authFile'> {
+function readAuth(settings: RedisSettings): Pick<RedisConnection, 'username' | 'password' | 'authFile' | 'identity'> {
+  const { redisAuth, redisAuthFile } = settings;
+  const identity = chooseIdentity(settings);
+  if (identity !== undefined) return { identity };
   if (redisAuthFile === undefined) return redisAuth === undefined ? {} : parseRedisAuth(redisAuth);
   if (redisAuth === undefined) return { authFile: new RedisAuthFile(redisAuthFile) };
   throw new SettingsError([{ name: 'REDIS_AUTH_FILE', message: 'it is set, and REDIS_AUTH too; set one of the two' }]);

@@ -37,7 +37,6 @@ function ignoredAll(names: readonly string[], instead: string): ReferenceSetting
 }
 
 export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
-  refused('REDIS_AWS_IAM_AUTH', OFF, 'Credentials of AWS IAM are not supported by this version; use REDIS_AUTH or REDIS_AUTH_FILE.'),
   refused('MEMCACHE_HOST_PORT', [], NO_MEMCACHED),
   refused('MEMCACHE_SRV', [], NO_MEMCACHED),
 

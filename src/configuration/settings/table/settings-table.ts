@@ -44,6 +44,12 @@ const NO_MEMCACHED = 'Weir does not support memcached, because its counts are no
 /** No control characters, spaces, braces (they would move a key to another slot) or bytes beyond ASCII. */
 const KEY_PREFIX = /^(?!.*weir:)[!-z|~]+$/;
 
+/** Names of AWS. */
+const CACHE_NAME = /^[a-z0-9-]{1,100}$/i;
+const ACCEPTS_CACHE_NAME = 'the name of a cache, of its replication group, or of a MemoryDB cluster';
+const USER_ID = /^[!-~]{1,256}$/;
+const REGION = /^[a-z0-9-]{1,50}$/;
+
 /** A DNS name of a certificate, without a wildcard. */
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/i;
 
@@ -646,6 +652,69 @@ export const SETTINGS_TABLE = {
     default: undefined,
     meaning: 'File with the value of REDIS_AUTH, read for every new connection, so that it can be rotated.',
   }),
+  redisAwsIamAuth: row({
+    ...store,
+    name: 'REDIS_AWS_IAM_AUTH',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Authenticate to ElastiCache or MemoryDB with tokens of AWS IAM ([redis.md](redis.md#tokens)).',
+  }),
+  redisAwsIamCacheName: row({
+    ...store,
+    name: 'REDIS_AWS_IAM_CACHE_NAME',
+    type: textLike({ pattern: CACHE_NAME, accepts: ACCEPTS_CACHE_NAME }),
+    default: undefined,
+    meaning: 'Name of the cache, its replication group or MemoryDB cluster.',
+  }),
+  redisAwsIamUserId: row({
+    ...store,
+    name: 'REDIS_AWS_IAM_USER_ID',
+    type: textLike({ pattern: USER_ID, accepts: 'the id of a user' }),
+    default: undefined,
+    meaning: 'User of Redis with IAM.',
+  }),
+  redisAwsIamServerless: row({
+    ...store,
+    name: 'REDIS_AWS_IAM_SERVERLESS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'The cache is serverless.',
+  }),
+  redisAwsIamRegion: row({
+    ...store,
+    name: 'REDIS_AWS_IAM_REGION',
+    type: textLike({ pattern: REGION, accepts: 'a region, such as eu-central-1' }),
+    default: undefined,
+    meaning: 'Region of the caches. Unset: AWS_REGION.',
+  }),
+  awsRegion: row({
+    ...store,
+    name: 'AWS_REGION',
+    type: textLike({ pattern: REGION, accepts: 'a region, such as eu-central-1' }),
+    default: undefined,
+    meaning: 'Region, if REDIS_AWS_IAM_REGION is unset.',
+  }),
+  redisAwsIamService: row({
+    ...store,
+    name: 'REDIS_AWS_IAM_SERVICE',
+    type: oneOf(['elasticache', 'memorydb']),
+    default: 'elasticache',
+    meaning: 'Service of the caches.',
+  }),
+  redisAzureEntraAuth: row({
+    ...store,
+    name: 'REDIS_AZURE_ENTRA_AUTH',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Authenticate with tokens of Microsoft Entra ID ([redis.md](redis.md#tokens)).',
+  }),
+  redisAuthRenewalMs: row({
+    ...store,
+    name: 'REDIS_AUTH_RENEWAL',
+    type: duration({ min: '1s', max: '11h' }),
+    default: '1h',
+    meaning: 'Longest time until an open connection gets another token.',
+  }),
   redisSentinelAuth: row({
     ...store,
     name: 'REDIS_SENTINEL_AUTH',
@@ -733,6 +802,41 @@ export const SETTINGS_TABLE = {
     type: text('the path of a file'),
     default: undefined,
     meaning: 'REDIS_AUTH_FILE of the Redis for limits of one second.',
+  }),
+  redisPersecondAwsIamAuth: row({
+    ...store,
+    name: 'REDIS_PERSECOND_AWS_IAM_AUTH',
+    type: boolean(),
+    default: 'false',
+    meaning: 'REDIS_AWS_IAM_AUTH of the Redis for limits of one second.',
+  }),
+  redisPersecondAwsIamCacheName: row({
+    ...store,
+    name: 'REDIS_PERSECOND_AWS_IAM_CACHE_NAME',
+    type: textLike({ pattern: CACHE_NAME, accepts: ACCEPTS_CACHE_NAME }),
+    default: undefined,
+    meaning: 'REDIS_AWS_IAM_CACHE_NAME of the Redis for limits of one second.',
+  }),
+  redisPersecondAwsIamUserId: row({
+    ...store,
+    name: 'REDIS_PERSECOND_AWS_IAM_USER_ID',
+    type: textLike({ pattern: USER_ID, accepts: 'the id of a user' }),
+    default: undefined,
+    meaning: 'REDIS_AWS_IAM_USER_ID of the Redis for limits of one second.',
+  }),
+  redisPersecondAwsIamServerless: row({
+    ...store,
+    name: 'REDIS_PERSECOND_AWS_IAM_SERVERLESS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'REDIS_AWS_IAM_SERVERLESS of the Redis for limits of one second.',
+  }),
+  redisPersecondAzureEntraAuth: row({
+    ...store,
+    name: 'REDIS_PERSECOND_AZURE_ENTRA_AUTH',
+    type: boolean(),
+    default: 'false',
+    meaning: 'REDIS_AZURE_ENTRA_AUTH of the Redis for limits of one second.',
   }),
   redisPersecondSentinelAuth: row({
     ...store,

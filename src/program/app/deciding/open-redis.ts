@@ -11,7 +11,7 @@ import { RedisClusterStore } from '../../../state/store/redis/cluster/redis-clus
 import type { BeatInput, RunScript } from '../../../state/store/redis/redis-store';
 import type { Store } from '../../../state/store/port/store';
 import { OpenedServer, scriptTimeoutMs, type OpenServerInput } from './open-redis-server';
-import { secure, type SecuredConnection } from './redis-client-options';
+import { secure, signIn, type SecuredConnection } from './redis-client-options';
 
 export interface OpenRedisInput extends Omit<OpenServerInput, 'connection' | 'onConnection' | 'isClusterNode'> {
   readonly health: Health;
@@ -43,7 +43,7 @@ export interface OpenedRedis {
 export function openRedis(input: OpenRedisInput): OpenedRedis {
   const { onConnected, health, log, degraded, passed } = input;
   const { tls, description: where } = input.connection;
-  const connection = { ...input.connection, tls: tls !== false && secure(tls, { log, where }) };
+  const connection = { ...input.connection, tls: tls !== false && secure(tls, { log, where }), signedIn: signIn(input.connection) };
   const { place } = connection;
   const notify = watchConnection({ health, log, degraded, passed, where, tls: tls !== false });
   const onConnection = (state: ConnectionState): void => {

@@ -7,7 +7,7 @@ import { describeAddress } from '../../../state/store/redis/client/address';
 import type { Engine } from '../../../state/store/redis/engine-probe';
 import { RedisStore } from '../../../state/store/redis/redis-store';
 import { openSentinels } from './open-redis-server';
-import { secure, toClientOptions, trustedBy, type SecuredConnection, type ServerConnection } from './redis-client-options';
+import { secure, signIn, toClientOptions, trustedBy, type SecuredConnection, type ServerConnection } from './redis-client-options';
 
 /** More than a slow engine needs, and bounded: nobody waits for a server that is away. */
 const WAIT_MS = 5_000;
@@ -42,7 +42,11 @@ export async function probeRedis(env: Environment): Promise<readonly ProbedRedis
 function probeConnection({ tls, ...connection }: RedisConnection, settings: Settings): Promise<readonly ProbedRedis[]> {
   const log = createLogger({ level: 'fatal', format: settings.logFormat });
   const { place, description } = connection;
-  const secured: SecuredConnection = { ...connection, tls: tls !== false && secure(tls, { log, where: description }) };
+  const secured: SecuredConnection = {
+    ...connection,
+    tls: tls !== false && secure(tls, { log, where: description }),
+    signedIn: signIn(connection),
+  };
   if (!('seeds' in place)) return Promise.all([probeServer({ ...secured, place }, { settings, isClusterNode: false })]);
   const nodes = place.seeds.map((seed): ServerConnection => ({
     ...secured,

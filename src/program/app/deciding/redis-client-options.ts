@@ -11,6 +11,7 @@ import { monotonicNowMs } from '../../../lib/clock';
 import { asError } from '../../../lib/errors';
 import type { Logger } from '../../../server/observability/log/logger';
 import type { RedisSocket } from '../../../state/store/redis/client/redis-connection';
+import type { Identity } from './open-identity';
 import type { RedisStoreOptions } from '../../../state/store/redis/redis-store';
 
 export interface ServerConnection extends Omit<SecuredConnection, 'place'> {
@@ -18,18 +19,38 @@ export interface ServerConnection extends Omit<SecuredConnection, 'place'> {
 }
 
 export function toClientOptions(connection: ServerConnection, log: Logger): RedisStoreOptions['server'] {
-  const { place, tls, database, username, password, authFile, description } = connection;
+  const { place, tls, database, username, password, authFile, signedIn, description: address } = connection;
   const named = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
   // A locator gives the socket behind sentinels.
   const server = { database, ...('sentinels' in place ? {} : { socket: () => toSocket(place, tls) }) };
+  if (signedIn !== undefined) {
+    const onRenewal = renewalLog(address, log);
+    return { ...server, credentials: async () => (await signedIn)(onRenewal) };
+  }
   if (authFile === undefined) return { ...server, ...named };
   const credentials = async () => ({
     ...named,
     ...(await authFile.read((problem) => {
-      log.warn(event('redis_auth_file', { address: description, error: problem }), `Redis at ${description}: ${problem}`);
+      log.warn(event('redis_auth_file', { address, error: problem }), `Redis at ${address}: ${problem}`);
     })),
   });
-  return { ...server, credentialsProvider: { type: 'async-credentials-provider', credentials } };
+  return { ...server, credentials };
+}
+
+/** Logs each trouble once, and its end. */
+function renewalLog(address: string, log: Logger): (problem: string | undefined) => void {
+  let trouble: string | undefined;
+  return (problem) => {
+    if (problem === trouble) return;
+    trouble = problem;
+    const fields = { address, ...(problem !== undefined && { error: problem }) };
+    if (problem === undefined) log.info(event('redis_credentials', fields), `the credentials for Redis at ${address} are renewed again`);
+    else
+      log.warn(
+        event('redis_credentials', fields),
+        `the credentials for Redis at ${address} could not be renewed, its connection goes on, and Weir tries again: ${problem}`,
+      );
+  };
 }
 
 export function toSocket(place: RedisServer['socket'], tls: SecuredConnection['tls']): RedisSocket {
@@ -48,6 +69,8 @@ export function toSocket(place: RedisServer['socket'], tls: SecuredConnection['t
 /** A connection with its certificates parsed: only when they change, because hundreds of CAs take milliseconds. */
 export interface SecuredConnection extends Omit<RedisConnection, 'tls'> {
   readonly tls: SecuredTls | false;
+  /** Replaces username, password and file. */
+  readonly signedIn?: Promise<Identity> | undefined;
 }
 
 interface SecuredTls extends Pick<RedisTls, 'verifyHostname'> {
@@ -55,6 +78,11 @@ interface SecuredTls extends Pick<RedisTls, 'verifyHostname'> {
   readonly context: () => SecureContext;
   /** The trusted CAs, for messages. */
   readonly trusted: string;
+}
+
+/** Undefined: the settings have the credentials, or none, and nothing more is loaded. */
+export function signIn({ identity }: Pick<RedisConnection, 'identity'>): Promise<Identity> | undefined {
+  return identity && import('./open-identity.js').then(({ openIdentity }) => openIdentity(identity));
 }
 
 /** `where`: the Redis in the log. */

@@ -56,6 +56,7 @@ export const LOG_EVENTS = {
   plan_not_found: 'a tenant has an unknown plan, so the default plan applies: `domain`, `plan`, `decisions`; once a minute',
   redis_auth_file: 'REDIS_AUTH_FILE cannot be read: `address`, `error`',
   redis_connected: 'Redis is connected: `address`; after an outage also `awayMs`, `decisions` and `hits`',
+  redis_credentials: 'an open connection to Redis got another token again, or with `error` none, and Weir tries again: `address`',
   redis_engine: 'Weir adapts to the engine of a Redis server, or a setting should: `address`, `engine`, `version`; once for each finding',
   redis_evicts: 'Redis may evict buckets: `address`, `policy`; or it has: `address`, `keys`, once a minute',
   redis_lost: 'Redis is unreachable or rejects the connection: `address`, `error`; a line with `times` and `awayMs` sums up several',

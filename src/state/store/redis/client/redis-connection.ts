@@ -27,9 +27,10 @@ export interface RedisPlace {
 export type RedisSocket = NonNullable<RedisClientOptions['socket']>;
 
 export interface RedisConnectionOptions {
-  /** Address and credentials in the form of node-redis. `socket` is asked before each dial. */
-  readonly server: Pick<RedisClientOptions, 'username' | 'password' | 'credentialsProvider' | 'database'> & {
+  /** Address and credentials in the form of node-redis. `socket` is asked before each dial, and so is `credentials`, in place of the others. */
+  readonly server: Pick<RedisClientOptions, 'username' | 'password' | 'database'> & {
     readonly socket?: RedisSocket | (() => RedisSocket);
+    readonly credentials?: () => Promise<RedisCredentials>;
   };
   /** Replaces `server.socket`: asked before each dial, and regularly. Closed with the connection. */
   readonly locator?: RedisLocator;
@@ -49,6 +50,14 @@ export interface RedisConnectionOptions {
   readonly onConnection: (state: ConnectionState) => void;
   /** Waits before a reconnect. Default: from about 10 ms to a second. */
   readonly reconnect?: BackoffOptions & { readonly firstMs: number };
+}
+
+/** Name and password of a connection. */
+export interface RedisCredentials {
+  readonly username?: string;
+  readonly password: string;
+  /** Sends AUTH on the open connection before they end, and returns what ends that. Absent: they do not end. */
+  readonly keep?: (send: (command: readonly string[]) => Promise<void>) => () => void;
 }
 
 export interface Greeting {
@@ -82,6 +91,7 @@ const NOT_THE_PRIMARY = ['READONLY', 'MASTERDOWN'];
 /** Interval of checks whether the primary has moved: hits counted by the old one are lost from then on. */
 const RELOCATE_MS = 500;
 
+const AUTHENTICATED = readWord('OK');
 const PING: Greeting = { command: ['PING'], read: readWord('PONG') };
 
 /** OpenSSL's error codes for a certificate without a trusted issuer. */
@@ -110,6 +120,8 @@ interface Line {
   foundMs?: number;
   /** Whether the server has confirmed that it is the primary. */
   isPrimary?: boolean;
+  /** Ends what keeps its credentials valid. */
+  stopKeeping?: (() => void) | undefined;
   /** Timeout of the current step of the greeting. */
   handshake?: NodeJS.Timeout | undefined;
   /** It has sent an invalid reply: replies received together with that one may belong to other commands. */
@@ -213,10 +225,11 @@ export class RedisConnection {
   private async open(line: Line): Promise<void> {
     const { server, locator, greetings, probe } = this.options;
     try {
+      const credentials = await server.credentials?.();
       const { address, socket } = locator === undefined ? { socket: socketOf(server) } : await locator.locate();
       if (line !== this.line || this.isClosed) return;
       this.address = address;
-      const client = makeClient(this.options, socket);
+      const client = makeClient(this.options, { socket, credentials });
       line.client = client;
       client.on('error', (error: unknown) => {
         this.lose(line, line.foundMs === undefined ? this.refusalOf(error) : describeError(error));
@@ -234,7 +247,7 @@ export class RedisConnection {
         this.awaitStep(line);
         return client.sendCommand(command);
       });
-      this.find(line);
+      this.find(line, credentials);
     } catch (error) {
       this.lose(line, this.refusalOf(error));
     }
@@ -271,10 +284,11 @@ export class RedisConnection {
     line.isPrimary = role !== undefined;
   }
 
-  private find(line: Line): void {
+  private find(line: Line, credentials: RedisCredentials | undefined): void {
     if (line !== this.line || this.isClosed) return;
     endHandshake(line);
     line.foundMs = monotonicNowMs();
+    line.stopKeeping = credentials?.keep?.((command) => this.send(command, AUTHENTICATED));
     if (line.isPrimary === true) this.isDoubted = false;
     if (!this.isDoubted) this.reportConnected();
     this.onFirst?.();
@@ -378,6 +392,7 @@ function endHandshake(line: Line): void {
 
 function drop(line: Line): void {
   endHandshake(line);
+  line.stopKeeping?.();
   const { client } = line;
   // Only an open client can be destroyed, and only an open one needs it.
   if (client?.isOpen === true) client.destroy();
@@ -396,9 +411,17 @@ function describeRefusal(error: unknown): string {
   return error instanceof ErrorReply ? error.message.replace(/, with args.*/s, '').slice(0, WORDS_MAX) : describeError(error);
 }
 
-function makeClient({ server, connectTimeoutMs, inFlightMax }: RedisConnectionOptions, socket: RedisClientOptions['socket']) {
+interface DialInput {
+  readonly socket: RedisClientOptions['socket'];
+  readonly credentials: RedisCredentials | undefined;
+}
+
+function makeClient({ server, connectTimeoutMs, inFlightMax }: RedisConnectionOptions, { socket, credentials }: DialInput) {
+  const { username, password } = credentials ?? server;
   return createClient({
-    ...server,
+    ...(server.database !== undefined && { database: server.database }),
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
     // `awaitStep` ends a dial; node-redis's own timer could fire after a pause although the connection is established.
     socket: { ...socket, connectTimeout: 2 * connectTimeoutMs, reconnectStrategy: false },
     // The oldest protocol, which every server and proxy supports, and sufficient for integers.
