@@ -141,7 +141,7 @@ describe('tokens', () => {
     const token = tokenOf({ plan: 'free', merchant: 'other-form' });
     const before = gateway.backendRequests();
     await gateway.send('/search', { from: '127.0.7.1', headers: { authorization: authorization(token) } });
-    expect(gateway.backendAuthorization()).toBeUndefined();
+    expect(gateway.backendHeaders().authorization).toBeUndefined();
     expect(gateway.backendRequests() - before).toBe(1);
   });
 

@@ -113,6 +113,7 @@ export const SCHEMAS: Readonly<Record<string, Json>> = {
       overall_code: CODE,
       statuses: list(ref('Status')),
       response_headers_to_add: list(ref('Header')),
+      request_headers_to_add: list(ref('Header')),
       raw_body: { type: 'string', contentEncoding: 'base64', description: 'The body for the client of a denied request.' },
       dynamic_metadata: { type: 'object', description: 'Metadata for an access log.' },
     },

@@ -45,6 +45,8 @@ export interface FinishedDomain {
   readonly headerModes: readonly ResponseHeaders[];
   /** Whether a limit has a `response_body` other than `off`. */
   readonly hasBodies: boolean;
+  /** Whether a limit has `soft` lines. */
+  readonly hasSoftLines: boolean;
   /** Whether a limit has `reservations`. */
   readonly hasReservations: boolean;
   /** Whether a limit has a `candidate`. */
@@ -103,7 +105,7 @@ export class DomainCompiler {
   *finish(): Generator<undefined, FinishedDomain> {
     const root = yield* this.finishLevel(this.root, NO_LEVELS);
     this.plans.warnIfUnused();
-    const { headerModes, hasBodies, hasReservations, hasCandidates, stages } = this.limits;
+    const { headerModes, hasBodies, hasSoftLines, hasReservations, hasCandidates, stages } = this.limits;
     const { hasTenants, byName: plans } = this.plans;
     return {
       root,
@@ -112,6 +114,7 @@ export class DomainCompiler {
       hasPenalties: this.hasPenalties,
       headerModes: [...headerModes],
       hasBodies,
+      hasSoftLines,
       hasReservations,
       hasCandidates,
       stages,

@@ -18,6 +18,7 @@ import type { ValuesOf } from './field-types/field';
 import type { StagedLimits } from '../../domain/rule/rule-set';
 import { StageCompiler, type LimitOwner } from './compile-stages';
 import type { RESERVATIONS } from './fields/reservations';
+import { softLinesOf } from './fields/soft';
 import { warnOfLimit } from './limit-warnings';
 import type { LimitedSpec, RateLimitSpec } from './read/read-limits';
 
@@ -53,6 +54,8 @@ export class LimitCompiler {
   hasBodies = false;
   /** Whether a limit so far has `reservations`. */
   hasReservations = false;
+  /** Whether a limit so far has `soft` lines. */
+  hasSoftLines = false;
   /** Whether a limit so far has a `candidate`. */
   hasCandidates = false;
   /** The limits with candidates so far, by the names of their stages. */
@@ -129,6 +132,7 @@ export class LimitCompiler {
       overdraft: this.overdraftOf(spec),
       leases: fields.leases?.value ?? this.options.leases,
       reservations: reservations && reservationTermsOf(reservations.value),
+      soft: fields.soft && softLinesOf(fields.soft.value),
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),
     });
@@ -137,6 +141,7 @@ export class LimitCompiler {
       if (made.responseHeaders !== undefined) this.headerModes.add(made.responseHeaders);
       if (made.responseBody !== undefined && made.responseBody.kind !== 'off') this.hasBodies = true;
       if (made.reservations !== undefined) this.hasReservations = true;
+      if (made.soft !== undefined) this.hasSoftLines = true;
       return made;
     }
     const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst, overdraft_max: overdraftMax };

@@ -133,8 +133,20 @@ function beginDomain(
 }
 
 function* finishDomain({ root: { name, fields, problems }, compiler, defaults }: Beginning): Generator<undefined, Domain> {
-  const { root, unseenKeys, tenantKeys, headerModes, hasBodies, hasReservations, hasCandidates, stages, hasPenalties, hasTenants, plans } =
-    yield* compiler.finish();
+  const {
+    root,
+    unseenKeys,
+    tenantKeys,
+    headerModes,
+    hasBodies,
+    hasSoftLines,
+    hasReservations,
+    hasCandidates,
+    stages,
+    hasPenalties,
+    hasTenants,
+    plans,
+  } = yield* compiler.finish();
   const { hashTag, failureMode, responseHeaders, responseBody, leases } = fields;
   warnOfAdmission({ fields, problems, name, unseenKeys, tenantKeys });
   if (hashTag !== undefined && unseenKeys.has(hashTag.value)) {
@@ -150,6 +162,7 @@ function* finishDomain({ root: { name, fields, problems }, compiler, defaults }:
     ...(responseBody && { responseBody: responseBody.value }),
     ...(leases && { leases: leases.value }),
     ...(hasBodies ? { hasBodies } : {}),
+    ...(hasSoftLines ? { hasSoftLines } : {}),
     ...(hasReservations ? { hasReservations } : {}),
     ...(hasCandidates ? { hasCandidates } : {}),
     ...(stages.size > 0 && { stages }),

@@ -2,6 +2,8 @@
 
 import { TRAITS } from '../../domain/algorithm/algorithms';
 import { DEFAULT_RESERVATION_TERMS, overdraftMaxOf, rateText, windowName, type Limit } from '../../domain/rule/limit';
+import { WHOLE_AT, type SoftLine } from '../../domain/rule/soft/soft-line';
+import { percentText } from '../../lib/value-texts';
 import { together, type Change, type Direction } from './change';
 
 /** The size of one limit in comparison with another. */
@@ -73,6 +75,13 @@ interface Term {
   readonly direction: (from: Limit, to: Limit) => Direction;
 }
 
+/** Lines deny nothing. */
+function softText(lines: readonly SoftLine[]): string {
+  return lines
+    .map(({ at, requestHeaders, responseHeaders }) => `${percentText(at / WHOLE_AT)} ${JSON.stringify([requestHeaders, responseHeaders])}`)
+    .join(', ');
+}
+
 const NEUTRAL = (): Direction => 'none';
 
 const TERMS: readonly Term[] = [
@@ -84,6 +93,7 @@ const TERMS: readonly Term[] = [
     of: ({ responseBody }) => (responseBody === undefined ? 'as the setting' : JSON.stringify(responseBody)),
     direction: NEUTRAL,
   },
+  { what: 'soft', of: ({ soft }) => (soft === undefined ? 'none' : softText(soft)), direction: NEUTRAL },
   { what: 'leases', of: ({ leases = 'as the setting' }) => leases, direction: NEUTRAL },
   // A report that was a request like others, or the reverse, changes what is left for all.
   { what: 'overdraft', of: (limit) => String(overdraftMaxOf(limit) ?? 'none'), direction: () => 'both' },

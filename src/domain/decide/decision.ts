@@ -52,6 +52,8 @@ export interface Decision {
   readonly candidates?: readonly CandidateVerdict[];
   /** Headers for the response to the client; absent: none. */
   readonly headers?: readonly Header[];
+  /** Headers for the request to the backend; absent: none. */
+  readonly requestHeaders?: readonly Header[];
   /** The body of the response to the client, which the headers describe. Absent: none; allowed requests have none. */
   readonly body?: string;
   /** Metadata for the caller's access log and other filters; absent: none, apart from the mark of a fallback. */

@@ -9,6 +9,7 @@ import { decisionMetadata } from './decision-metadata';
 import { openBody, type BodyOptions } from './body/open-body';
 import type { HeaderForms, HeaderNames } from './headers/header-kind';
 import { HEADER_KINDS } from './headers/header-list';
+import { softAdditions, type SoftAdditions } from './soft-additions';
 import { requestMetadata } from './request-metadata';
 
 /** The metadata of an answer that was decided without the store, unless settings add more. */
@@ -37,14 +38,17 @@ export function additionsFor(ruleSet: RuleSet, options: AdditionOptions): Add | 
   const headers = headersFor(ruleSet, options);
   const metadata = metadataFor(ruleSet, options);
   const bodyOf = openBody(ruleSet, options);
-  if (headers === undefined && metadata === undefined && bodyOf === undefined) return undefined;
-  const isOnlyBody = headers === undefined && metadata === undefined;
+  const hasSoftLines = Array.from(ruleSet.domains.values()).some((domain) => domain.hasSoftLines === true);
+  if (headers === undefined && metadata === undefined && bodyOf === undefined && !hasSoftLines) return undefined;
+  const isOnlyBody = headers === undefined && metadata === undefined && !hasSoftLines;
   return (answered) => {
     const { decision } = answered;
     if (isOnlyBody && decision.overallCode === 'OK') return decision;
     const body = bodyOf?.(answered);
+    const soft = hasSoftLines ? softAdditions(answered) : undefined;
     const shown = headers?.(answered) ?? [];
     const added = body === undefined ? shown : [...shown, ...body.headers];
+    if (soft !== undefined) added.push(...soft.responseHeaders);
     const { overallCode, statuses, fallback, cached } = decision;
     return {
       overallCode,
@@ -53,9 +57,16 @@ export function additionsFor(ruleSet: RuleSet, options: AdditionOptions): Add | 
       ...(cached === true && { cached }),
       ...(added.length > 0 && { headers: added }),
       ...(body && { body: body.body }),
-      ...(metadata && { metadata: metadata(answered) }),
+      ...(soft !== undefined && soft.requestHeaders.length > 0 && { requestHeaders: soft.requestHeaders }),
+      ...metadataWith(metadata?.(answered), soft),
     };
   };
+}
+
+/** A passed line is in the metadata whatever the settings say, so that routes and access logs can match it. */
+function metadataWith(metadata: JsonObject | undefined, soft: SoftAdditions | undefined): Pick<Decision, 'metadata'> {
+  if (soft === undefined) return metadata === undefined ? {} : { metadata };
+  return { metadata: { soft_at: soft.atPercent, ...metadata } };
 }
 
 function headersFor(ruleSet: RuleSet, options: AdditionOptions): ((answered: DecidedRequest) => Header[]) | undefined {

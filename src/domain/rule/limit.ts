@@ -3,6 +3,7 @@
 import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
 import type { ResponseBody } from './body/response-body';
 import { isCalendarUnit, type Calendar } from './calendar';
+import type { SoftLine } from './soft/soft-line';
 import type { Stage } from './stage/stage';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
 
@@ -56,6 +57,8 @@ export interface LimitTerms {
   readonly leases?: Leases | undefined;
   /** Absent: `DEFAULT_RESERVATION_TERMS`. */
   readonly reservations?: ReservationTerms | undefined;
+  /** In ascending order. Absent: none. */
+  readonly soft?: readonly SoftLine[] | undefined;
 }
 
 export interface Limit extends LimitTerms {
@@ -176,7 +179,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     };
   }
   const calendar = calendarOf(spec);
-  const { failureMode, responseHeaders, responseBody, overdraft, leases, reservations } = terms;
+  const { failureMode, responseHeaders, responseBody, overdraft, leases, reservations, soft } = terms;
   // In one literal: requests bring limits, and V8 is slow with the spread of an object of another function.
   return {
     requestsPerUnit,
@@ -193,6 +196,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     ...(overdraft && { overdraft }),
     ...(leases && { leases }),
     ...(reservations && { reservations }),
+    ...(soft && { soft }),
   };
 }
 

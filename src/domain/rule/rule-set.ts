@@ -25,6 +25,8 @@ export interface Domain extends LimitTerms {
   readonly headerModes?: readonly ResponseHeaders[];
   /** Whether a limit of the domain has a `response_body` other than `off`. */
   readonly hasBodies?: boolean;
+  /** Whether a limit of the domain has `soft` lines. */
+  readonly hasSoftLines?: boolean;
   /** Whether a limit of the domain has `reservations`. */
   readonly hasReservations?: boolean;
   /** `hash_tag`: key of the entry whose value spreads the domain's buckets over a Redis Cluster. */

@@ -76,7 +76,7 @@ test('the page has every placeholder, every form and every bound of a body', () 
 
 test('the YAML is a configuration without warnings', () => {
   const blocks = fencedBlocks(FILE, 'yaml');
-  expect(blocks.map((block) => compileText(block).warnings)).toEqual([[], []]);
+  expect(blocks.map((block) => compileText(block).warnings)).toEqual([[], [], []]);
 });
 
 test('the page has every mode and every bound', () => {

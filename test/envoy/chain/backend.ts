@@ -1,5 +1,5 @@
 /** The backend behind the tested Envoy: it counts, says what a response cost, and waits, as the query of the request asks. */
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
@@ -25,8 +25,8 @@ export interface Backend {
   readonly port: number;
   /** Requests that have come. */
   requests(): number;
-  /** The `authorization` of the last request that has come. */
-  lastAuthorization(): string | undefined;
+  /** The headers of the last request that has come. */
+  lastHeaders(): IncomingHttpHeaders;
   /** Requests that wait. */
   held(): number;
   /** Answers all that wait. */
@@ -44,11 +44,11 @@ export function queryOf(asked: Asked): string {
 
 export async function startBackend(): Promise<Backend> {
   let requests = 0;
-  let lastAuthorization: string | undefined;
+  let lastHeaders: IncomingHttpHeaders = {};
   let waiting: { readonly response: ServerResponse; readonly query: URLSearchParams }[] = [];
   const server = createServer((request, response) => {
     requests++;
-    lastAuthorization = request.headers.authorization;
+    lastHeaders = request.headers;
     // An attack may have a path that is not a URL.
     const query = new URLSearchParams(request.url?.split('?')[1]);
     if (!query.has('held')) {
@@ -66,7 +66,7 @@ export async function startBackend(): Promise<Backend> {
   return {
     port: (server.address() as AddressInfo).port,
     requests: () => requests,
-    lastAuthorization: () => lastAuthorization,
+    lastHeaders: () => lastHeaders,
     held: () => waiting.length,
     release: () => {
       for (const { response, query } of waiting) answer(response, query);

@@ -1,4 +1,5 @@
 /** The chain that these tests ask: a client, Envoy with deploy/envoy/envoy.yaml, a backend that counts, and Weir beside it. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { resolve } from 'node:path';
 import { startEnvoy, type Replacements } from '../../support/servers/envoy';
 import { httpRequest, type HttpRequest, type HttpResponse } from '../../support/clients/http-client';
@@ -22,8 +23,8 @@ export interface Gateway {
   send(path: string, request: HttpRequest): Promise<HttpResponse>;
   /** How many requests have reached the backend. */
   backendRequests(): number;
-  /** The `authorization` that the backend got last. */
-  backendAuthorization(): string | undefined;
+  /** The headers that the backend got last. */
+  backendHeaders(): IncomingHttpHeaders;
   /** Its last lines; the access log is among them. */
   output(): string;
   /** A page of Envoy's own. */
@@ -54,7 +55,7 @@ export async function startGateway({
       send(path, { headers: { authorization: `Bearer ${tokenOf({ plan: 'free', merchant })}` }, from: addressOf(client) }),
     send,
     backendRequests: () => backend.requests(),
-    backendAuthorization: () => backend.lastAuthorization(),
+    backendHeaders: () => backend.lastHeaders(),
     output: () => envoy.output(),
     admin: async (path) => (await httpRequest(`http://127.0.0.1:${adminPort}${path}`)).body,
     stop: async () => {

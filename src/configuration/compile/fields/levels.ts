@@ -12,6 +12,7 @@ import { REPLACED } from './replaces';
 import { RESPONSE_BODY } from './response-body';
 import { RESERVATIONS } from './reservations';
 import { ROLLOUT, STOP_IF } from './rollout';
+import { SOFT } from './soft';
 
 /** The root first, in the order of the documentation, and of messages about misplaced keys. */
 export const LEVELS: readonly [Level, ...Level[]] = [
@@ -22,6 +23,7 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   IN_FLIGHT,
   RESPONSE_BODY,
   REPLACED,
+  SOFT,
   RESERVATIONS,
   CANDIDATE,
   ROLLOUT,

@@ -7,14 +7,20 @@ import { defineLevel, type Field, type Mistake } from '../field-types/field';
 import { algorithm, failureMode, leases, limitName, requestsPerUnit, responseHeaders, timeZone, unit } from '../field-types/limit-types';
 import { listOf, mapOf } from '../field-types/nested-types';
 import { flag, uint32 } from '../field-types/scalar-types';
+import { percentText } from '../../../lib/value-texts';
+import { WHOLE_AT } from '../../../domain/rule/soft/soft-line';
 import { UNIT_NAMES } from '../../../domain/descriptor/unit';
 import { CANDIDATE } from './candidate';
 import { REPLACED } from './replaces';
 import { responseBody } from './response-body';
 import { RESERVATIONS } from './reservations';
 import { ROLLOUT } from './rollout';
+import { SOFT } from './soft';
 
 const field = <T>(row: Field<T, Limit>): Field<T, Limit> => row;
+
+/** Soft lines of one limit. */
+const SOFT_MAX = 8;
 
 /** Names in the `replaces` of one limit: a request checks each of its matched limits against them. */
 export const REPLACES_MAX = 256;
@@ -221,6 +227,16 @@ const FIELDS = {
       const max = overdraftMaxOf(limit);
       return max === undefined ? undefined : `overdraft_max: ${max}`;
     },
+  }),
+  soft: field({
+    name: 'soft',
+    type: listOf(SOFT, { max: SOFT_MAX, what: 'lines' }),
+    of: 'Weir',
+    unset: 'none',
+    meaning: 'Used shares of the limit from which on requests pass with headers that say so ([headers.md](headers.md#soft-lines)).',
+    example: '[{ at: 80%, request_headers: { x-tier: economy } }]',
+    counts: true,
+    shown: ({ soft }) => soft && `soft: ${soft.map(({ at }) => percentText(at / WHOLE_AT)).join(', ')}`,
   }),
   candidate: field({
     name: 'candidate',

@@ -56,10 +56,14 @@ interface ReplyOptions {
   readonly warning: Readonly<Record<string, string>>;
 }
 
-/** With the headers and the body that a client of Envoy would see. */
-function replyTo({ overallCode, headers = [], body = '' }: Decision, { denyStatus, warning }: ReplyOptions): HttpReply {
+/** With the headers and the body that a client of Envoy would see, and those for its backend, which proxies take from the answer. */
+function replyTo(
+  { overallCode, headers = [], requestHeaders = [], body = '' }: Decision,
+  { denyStatus, warning }: ReplyOptions,
+): HttpReply {
   const all: Record<string, string> = {};
   let contentType = 'text/plain; charset=utf-8';
+  for (const { name, value } of requestHeaders) all[name] = value;
   for (const { name, value } of headers) {
     if (name.toLowerCase() === 'content-type') contentType = value;
     else all[name] = value;

@@ -56,6 +56,7 @@ const RESPONSE = fieldsOf<WireResponse>({
   overall_code: [1, words(CODE_WORDS)],
   statuses: [2, [nested(STATUS)]],
   response_headers_to_add: [3, [nested(HEADER)]],
+  request_headers_to_add: [4, [nested(HEADER)]],
   raw_body: [5, BYTES],
   dynamic_metadata: [6, STRUCT],
 });
@@ -69,10 +70,11 @@ export const STATUS_JSON = nested(STATUS);
 export const WIRE_CODES: Readonly<Record<Code, WireCode>> = { OK: 1, OVER_LIMIT: 2 };
 
 export function describeResponse(out: FieldSink, decision: Decision): void {
-  const { overallCode, statuses, headers, body } = decision;
+  const { overallCode, statuses, headers, requestHeaders, body } = decision;
   out.number(RESPONSE.overall_code, WIRE_CODES[overallCode]);
   for (const status of statuses) describeStatus(out, RESPONSE.statuses, status);
-  if (headers !== undefined) for (const header of headers) describeHeader(out, header);
+  if (headers !== undefined) for (const header of headers) describeHeader(out, RESPONSE.response_headers_to_add, header);
+  if (requestHeaders !== undefined) for (const header of requestHeaders) describeHeader(out, RESPONSE.request_headers_to_add, header);
   if (body !== undefined) out.utf8(RESPONSE.raw_body, body);
   const metadata = metadataOf(decision);
   if (metadata !== undefined) out.struct(RESPONSE.dynamic_metadata, metadata);
@@ -106,8 +108,8 @@ function describeLimit(out: FieldSink, { requestsPerUnit, unit, name, unitMultip
   out.end(start);
 }
 
-function describeHeader(out: FieldSink, { name, value }: Header): void {
-  const start = out.begin(RESPONSE.response_headers_to_add);
+function describeHeader(out: FieldSink, field: Field, { name, value }: Header): void {
+  const start = out.begin(field);
   out.text(HEADER.key, name);
   out.text(HEADER.value, value);
   out.end(start);

@@ -44,6 +44,7 @@ export interface WireResponse {
   readonly overall_code: WireCode;
   readonly statuses: readonly WireStatus[];
   readonly response_headers_to_add?: readonly WireHeader[];
+  readonly request_headers_to_add?: readonly WireHeader[];
   readonly raw_body?: Buffer;
   readonly dynamic_metadata?: WireStruct;
 }
