@@ -94,7 +94,14 @@ async function inTime(token: Promise<Token>, waitMs: number): Promise<Token> {
   }
 }
 
-/** In one line, without what is quoted: the message of a parser repeats what it read, which may be a part of a secret. */
+/**
+ * In one line, without what is quoted: the message of a parser repeats what it read, which may be a part of a secret. Nor with words of
+ * the length of a token.
+ */
 function describe(error: unknown): string {
-  return asError(error).message.replace(/\s+/g, ' ').replace(/".*"/, '"…"').slice(0, WORDS_MAX);
+  return asError(error)
+    .message.replace(/\s+/g, ' ')
+    .replace(/".*"/, '"…"')
+    .replace(/\S{100,}/g, '…')
+    .slice(0, WORDS_MAX);
 }

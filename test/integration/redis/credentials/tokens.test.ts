@@ -225,12 +225,12 @@ test(
 );
 
 test(
-  'the log says that Redis refuses a token',
+  'the log says that Redis refuses a token, without the token that a proxy repeats',
   async () => {
-    const engine = await engineThat(awsAuth(AWS));
+    const engine = await engineThat((words) => ({ refusal: `${awsAuth(AWS)(words).refusal ?? 'accepted'} ${words[2] ?? ''}` }));
     const weir = await weirWith({ ...IAM, ...KEYS, AWS_SECRET_ACCESS_KEY: 'another', REDIS_URL: `127.0.0.1:${engine.port}` });
     await until(() => weir.output().includes('WRONGPASS'));
-    expect(weir.output()).toMatch(/no Redis at redis:.*\(WRONGPASS invalid username-password pair or user is disabled\.\)/);
+    expect(weir.output()).toMatch(/no Redis at redis:.*\(WRONGPASS invalid username-password pair or user is disabled\. …\)/);
     expectNoSecret(weir.output());
   },
   TIMEOUT_MS,

@@ -405,10 +405,14 @@ function ignoreNoPermission(error: unknown): void {
 
 /**
  * For a connection before the end of its greeting: its errors contain no keys, because no bucket was requested. But Redis repeats the
- * arguments of unknown commands, and those of AUTH are the password.
+ * arguments of unknown commands, and those of AUTH are the password. A proxy may repeat a token, the only word of that length.
  */
 function describeRefusal(error: unknown): string {
-  return error instanceof ErrorReply ? error.message.replace(/, with args.*/s, '').slice(0, WORDS_MAX) : describeError(error);
+  if (!(error instanceof ErrorReply)) return describeError(error);
+  return error.message
+    .replace(/, with args.*/s, '')
+    .replace(/\S{100,}/g, '…')
+    .slice(0, WORDS_MAX);
 }
 
 interface DialInput {
