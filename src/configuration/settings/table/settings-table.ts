@@ -690,7 +690,8 @@ export const SETTINGS_TABLE = {
   awsRegion: row({
     ...store,
     name: 'AWS_REGION',
-    type: textLike({ pattern: REGION, accepts: 'a region, such as eu-central-1' }),
+    // Pods of AWS have it, whatever Weir does: no value of it stops the start.
+    type: text('a region, such as eu-central-1'),
     default: undefined,
     meaning: 'Region, if REDIS_AWS_IAM_REGION is unset.',
   }),

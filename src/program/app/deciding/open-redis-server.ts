@@ -24,7 +24,7 @@ import type { ConnectionState } from '../../../state/store/redis/client/redis-co
 import { slotOfGroup } from '../../../state/store/redis/cluster-slots';
 import { EvictionWatch } from '../../../state/store/redis/eviction-watch';
 import { RedisStore, type BeatInput, type RunOptions, type ScriptRun } from '../../../state/store/redis/redis-store';
-import { toClientOptions, toSocket, trustedBy, type SecuredConnection, type ServerConnection } from './redis-client-options';
+import { awaitToken, toClientOptions, toSocket, trustedBy, type SecuredConnection, type ServerConnection } from './redis-client-options';
 
 /** A connection without any reply for 20 deadlines, and at least this long, is replaced. */
 const SILENCE_MS_MIN = 1_000;
@@ -172,8 +172,9 @@ export class OpenedServer {
   }
 
   /** Starts to connect and retries until the store is closed. Resolves when connected, or after `waitMs`. */
-  connect(options: { readonly waitMs: number }): Promise<void> {
-    return this.redis.connect(options);
+  async connect(options: { readonly waitMs: number }): Promise<void> {
+    await awaitToken(this.input.connection);
+    await this.redis.connect(options);
   }
 
   readSlots(): ReturnType<RedisStore['readSlots']> {

@@ -11,7 +11,7 @@ import { RedisClusterStore } from '../../../state/store/redis/cluster/redis-clus
 import type { BeatInput, RunScript } from '../../../state/store/redis/redis-store';
 import type { Store } from '../../../state/store/port/store';
 import { OpenedServer, scriptTimeoutMs, type OpenServerInput } from './open-redis-server';
-import { secure, signIn, type SecuredConnection } from './redis-client-options';
+import { awaitToken, secure, signIn, type SecuredConnection } from './redis-client-options';
 
 export interface OpenRedisInput extends Omit<OpenServerInput, 'connection' | 'onConnection' | 'isClusterNode'> {
   readonly health: Health;
@@ -74,7 +74,10 @@ function openCluster(input: OpenClusterInput): OpenedRedis {
   });
   return {
     store: redis,
-    connect: (options) => redis.connect(options),
+    connect: async (options) => {
+      await awaitToken(connection);
+      await redis.connect(options);
+    },
     beat: (heartbeat) => redis.beat(heartbeat),
     run: (call, { timeoutMs = Infinity, ...options }) =>
       redis.run(call, { ...options, timeoutMs: Math.min(timeoutMs, scriptTimeoutMs(settings)) }),

@@ -85,6 +85,13 @@ export function signIn({ identity }: Pick<RedisConnection, 'identity'>): Promise
   return identity && import('./open-identity.js').then(({ openIdentity }) => openIdentity(identity));
 }
 
+/** The wait for Redis begins after the first token, or after its failure: an identity may need longer than a connection. Never rejects. */
+export async function awaitToken({ signedIn }: Pick<SecuredConnection, 'signedIn'>): Promise<void> {
+  if (signedIn === undefined) return;
+  const identity = await signedIn;
+  await identity(() => undefined).catch(() => undefined);
+}
+
 /** `where`: the Redis in the log. */
 export function secure(tls: RedisTls, { log, where }: { readonly log: Logger; readonly where: string }): SecuredTls {
   const description = tls.ca === undefined ? readTrustedAuthorities().description : 'only those of REDIS_TLS_CACERT';

@@ -11,6 +11,9 @@ const HEADER_SECRET = 'a header that only the host knows';
 export const SECRET_TEXT = 'eyJ.secret "and" more';
 
 const AUDIENCE = 'https://redis.azure.com';
+/** Longer than a start waits for Redis. */
+const LATE_MS = 2_500;
+
 export const OBJECT_ID = '5f1a1f2e-0000-4000-8000-00000000000a';
 
 export interface EntraServer {
@@ -19,7 +22,7 @@ export interface EntraServer {
   /** Tokens given. */
   readonly given: number;
   /** What it answers to the next requests, one after the other; then tokens. */
-  readonly next: ('text' | 'long token' | 'nothing')[];
+  readonly next: ('text' | 'long token' | 'late' | 'nothing')[];
   readonly auth: (words: readonly string[]) => AuthVerdict;
   stop(): Promise<void>;
 }
@@ -37,7 +40,10 @@ export async function startEntra({ lifeS }: { readonly lifeS: number }): Promise
     const exp = Math.floor(Date.now() / 1_000) + lifeS;
     const token = signToken({ aud: AUDIENCE, oid: OBJECT_ID, exp, jti: other === 'long token' ? 'x'.repeat(70_000) : given });
     const body = { access_token: token, expires_on: String(exp), resource: AUDIENCE, token_type: 'Bearer', client_id: 'any' };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    setTimeout(
+      () => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+      other === 'late' ? LATE_MS : 0,
+    );
   };
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
