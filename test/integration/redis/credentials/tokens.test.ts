@@ -20,7 +20,7 @@ import { startEntra, type EntraServer } from '../../../support/redis/tokens/entr
 const TIMEOUT_MS = 180_000;
 
 /** Longer than the first tokens live. */
-const LOAD_MS = isLong ? 90_000 : 9_000;
+const LOAD_MS = isLong ? 90_000 : 11_000;
 
 const CONFIG = writeConfig(`domain: d
 descriptors:
@@ -36,7 +36,7 @@ const AWS: AwsTokenOptions = {
   service: 'elasticache',
   cacheName: 'limits-1',
   userId: 'weir-user',
-  forMs: 6_000,
+  forMs: 8_000,
 };
 
 /** Without the metadata of a machine. */
@@ -54,6 +54,9 @@ const KEYS = {
   AWS_SECRET_ACCESS_KEY: AWS.secret,
   AWS_SESSION_TOKEN: AWS.sessionToken!,
 };
+
+/** Counted in both Redis. */
+const BOTH = [{ entries: { main: 'v' } }, { entries: { second: 'v' } }];
 
 let redis: RedisServer;
 let engines: FakeEngine[] = [];
@@ -94,13 +97,25 @@ function expectNoSecret(text: string): void {
   for (const secret of [AWS.secret, AWS.sessionToken!, 'X-Amz-Signature', 'eyJ']) expect(text).not.toContain(secret);
 }
 
+/** A cluster and sentinels may need longer than a start waits for them. */
+async function untilConnected(weir: WeirProcess): Promise<void> {
+  const client = new RlsClient(weir.grpcPort);
+  await until(() =>
+    client.ask('d', BOTH).then(
+      () => true,
+      () => false,
+    ),
+  );
+  client.close();
+}
+
 /** Calls both Redis until `isOver`, several at once. Resolves to the codes and errors, counted. */
 async function load(weir: WeirProcess, isOver: () => boolean): Promise<Readonly<Record<string, number>>> {
   const client = new RlsClient(weir.grpcPort);
   const counts: Record<string, number> = {};
   const caller = async (): Promise<void> => {
     while (!isOver()) {
-      const outcome = await client.ask('d', [{ entries: { main: 'v' } }, { entries: { second: 'v' } }]).then(
+      const outcome = await client.ask('d', BOTH).then(
         ({ overall_code: code }) => code,
         (error: unknown) => (error as ServiceError).details,
       );
@@ -115,7 +130,7 @@ async function load(weir: WeirProcess, isOver: () => boolean): Promise<Readonly<
 test(
   'no call fails while the tokens of two Redis are renewed on connections that would end with the first ones',
   async () => {
-    entra = await startEntra({ lifeS: 6 });
+    entra = await startEntra({ lifeS: 8 });
     const [main, second] = [await engineThat(awsAuth(AWS)), await engineThat(entra.auth)];
     const weir = await weirWith({
       ...IAM,
@@ -131,7 +146,7 @@ test(
     const [connectionsBefore, endMs] = [[main.connections, second.connections], performance.now() + LOAD_MS];
     const counts = await load(weir, () => performance.now() > endMs && authsOf(main) >= 5 && authsOf(second) >= 5);
     expect(Object.keys(counts)).toEqual([String(OK)]);
-    expect(counts[String(OK)]).toBeGreaterThan(500);
+    expect(counts[String(OK)]).toBeGreaterThan(100);
     figure(`${String(counts[String(OK)])} calls over ${authsOf(main)} and ${authsOf(second)} tokens, none failed`);
     expect([main.expired, second.expired]).toEqual([0, 0]);
     expect([main.connections, second.connections]).toEqual(connectionsBefore);
@@ -169,10 +184,12 @@ test(
         ADMIN_AUTH: 'off',
         REDIS_AUTH_RENEWAL: '1s',
       });
+      await untilConnected(weir);
       const connections = node.connections;
       // Those of the decisions and of the admin API. A sentinel connects without a token.
       expect(Math.min(authsOf(node), connections, authsOf(primary))).toBeGreaterThanOrEqual(2);
-      const counts = await load(weir, () => authsOf(node) >= 8 && authsOf(primary) >= 8);
+      const [ofNode, ofPrimary] = [authsOf(node) + 6, authsOf(primary) + 6];
+      const counts = await load(weir, () => authsOf(node) >= ofNode && authsOf(primary) >= ofPrimary);
       expect(Object.keys(counts)).toEqual([String(OK)]);
       expect([node.connections, node.expired, primary.expired]).toEqual([connections, 0, 0]);
       const { exitCode, stdout } = await runWeir(['settings', '--changed', '--probe'], { env });
