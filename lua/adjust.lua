@@ -15,7 +15,7 @@ ARGV      for each adjustment: algorithm (1 token bucket, 2 fixed window, 3 leak
                                empty text: slots without an id
           Whole numbers all but the ids, in decimal.
 
-Reply     for each adjustment: hits applied, at least 0; -1 if its bucket could not be read, or now_us lies outside its edges
+Reply     for each adjustment: hits applied, at least 0 (beyond 9007199254740944 as a text); -1 if its bucket could not be read, or now_us lies outside its edges
 
 Adjustments of one bucket are applied in their order. Each bucket is read once and written at most once, and a run that fails has
 changed nothing, unless its error begins with PARTLY (include/writing.lua). No key but those in KEYS is touched.
@@ -65,7 +65,7 @@ for i, key in ipairs(KEYS) do
   if adjustment.bucket.state == false then
     reply[i] = -1
   else
-    reply[i] = adjust_bucket(adjustment, now_us)
+    reply[i] = in_reply(adjust_bucket(adjustment, now_us))
   end
 end
 

@@ -21,7 +21,7 @@ ARGV[1]   the step, and then
                      one, and goes), made_us
           A limit is as in take.lua (include/limit.lua). Whole numbers all, in decimal, but for id and plan.
 
-Reply     now_us, and then
+Reply     now_us, and then (numbers as in take.lua)
           "read":    the record, or nil
           "reserve": 1, the record that was there | -1 a bucket can't be read | -2 now_us lies outside the edges of a limit |
                      -3 it can't be decided | 2 denied, 3 allowed: ids that are due, granted (0 of a denied one: the shares leave
@@ -139,11 +139,11 @@ end
 -- Reads the answer of take.lua on the group: whether each leg fits, and what remains. All of them fit if it begins with a remaining.
 local function read_answer(answer, leg_count)
   local fits, room = {}, {}
-  local all_fit = answer[1] >= 0
+  local all_fit = answer[1] + 0 >= 0
   for i = 1, leg_count do
     local at = all_fit and 2 * i - 1 or 3 * i - 1
     fits[i] = all_fit or answer[at + 2] == FITS
-    room[i] = answer[at]
+    room[i] = answer[at] + 0
   end
   return fits, room
 end
@@ -180,7 +180,7 @@ local function reserve()
     return { now_us, UNDECIDABLE }
   end
   local is_denied = is_refused or answer[1] == DENIED
-  local reply = { now_us, is_denied and 2 or 3, call_redis('ZCOUNT', index_key, '-inf', format('%.0f', now_us)), granted }
+  local reply = { now_us, is_denied and 2 or 3, call_redis('ZCOUNT', index_key, '-inf', format('%.0f', now_us)), in_reply(granted) }
   for i = 1, #answer do
     reply[#reply + 1] = answer[i]
   end

@@ -42,7 +42,7 @@ ARGV      Whole numbers in decimal, but for the ids of slots. Two forms: plain a
       times         2 or more: each of them is a fold. Not of dry groups, refunds, usage reports, logs, requests in flight, or a bucket twice
       id            of each take that names a slot, for each group: 16 hexadecimal digits
 
-Reply     now_us, and then for each group one of these:
+Reply     now_us, and then for each group one of these (numbers beyond 9007199254740944, on either side of 0, as texts):
     allowed, and every take fits (of a dry group: would be allowed)
       for each take: remaining, reset_after_us
     -4 denied, or -5 allowed (also of a group without takes)

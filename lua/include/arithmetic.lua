@@ -3,7 +3,7 @@ Exact whole-number arithmetic on doubles. Twin of src/domain/algorithm/arithmeti
 digits. % rounds a quotient down, which is exact of whole numbers up to EXACT_MAX (numbers.lua), and of no others.
 ]]
 --- @needs "numbers"
--- a * b divided by m, exactly: quotient, remainder. Needs whole numbers, 0 <= a < m <= 2^52.
+-- a * b divided by m, exactly: quotient, remainder. Needs whole numbers up to EXACT_MAX, 0 <= a < m.
 local function multiply_divide(a, b, m)
   local product = a * b
   if product <= EXACT_MAX then
@@ -11,16 +11,18 @@ local function multiply_divide(a, b, m)
     return (product - remainder) / m, remainder
   end
   local odd = b % 2
-  local quotient, remainder = multiply_divide(a, (b - odd) / 2, m)
+  local quotient, below = multiply_divide(a, (b - odd) / 2, m)
   quotient = quotient * 2
-  -- 2r + a lies below 3m and may pass 2^53: one m is taken off before a is added.
-  remainder = remainder * 2 - m + odd * a
-  if remainder >= m then
-    return quotient + 2, remainder - m
-  elseif remainder >= 0 then
-    return quotient + 1, remainder
+  -- The remainder less m, so that no step leaves the range from -m to m.
+  below = below * 2 - m
+  if below >= 0 then
+    quotient, below = quotient + 1, below - m
   end
-  return quotient, remainder + m
+  below = below + odd * a
+  if below >= 0 then
+    return quotient + 1, below
+  end
+  return quotient, below + m
 end
 
 -- Hits that flow in over elapsed_us on top of rest: hits, rest (in parts of 1 / window_us hit).
@@ -59,5 +61,5 @@ local function time_to_refill(hits, rest, requests, window_us)
   local part_us = window_us % requests
   local whole_us = (window_us - part_us) / requests
   local part, remainder = multiply_divide(part_us, hits, requests)
-  return hits * whole_us + part + ceil((remainder - rest) / requests)
+  return min(DURATION_US_MAX, hits * whole_us + part + ceil((remainder - rest) / requests))
 end

@@ -40,8 +40,9 @@ local function charge_tokens(value, now_us, hits, window_us, capacity, requests)
   if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then
     return nil
   end
-  -- % is exact, and costs less than to call math.ceil.
-  return left, (level + -level % requests) / requests, struct.pack(level < LONG_LEVEL and '>I7I5' or '>I7I7', now_us, level), used, rest
+  -- Rounded up as arithmetic.lua says; % costs less than to call math.ceil.
+  local reset_after_us = level / requests
+  return left, reset_after_us + -reset_after_us % 1, struct.pack(level < LONG_LEVEL and '>I7I5' or '>I7I7', now_us, level), used, rest
 end
 
 -- Charges a fixed window of a fixed length. Its new value is a number.

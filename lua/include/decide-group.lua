@@ -231,7 +231,7 @@ local function put_rest(reply, at, take, now_us)
     reset_after_us = engine.reset_after_us(of_bucket.state, limit, now_us)
   end
   local room = engine.room(of_bucket.state, limit)
-  reply[at] = max(0, room)
+  reply[at] = in_reply(max(0, room))
   reply[at + 1] = reset_after_us
   return room
 end
@@ -266,12 +266,12 @@ local function put_answer(reply, at, takes, answer, now_us)
     local take = takes[i]
     local room = put_rest(reply, at, take, now_us)
     if take.fits == 0 then
-      reply[at] = room
+      reply[at] = in_reply(room)
     end
     reply[at + 2] = retry_after_us(take, now_us)
     at = at + 3
     if take.overdraft_max then
-      reply[at] = take.cut or 0
+      reply[at] = in_reply(take.cut or 0)
       at = at + 1
     end
   end
@@ -293,7 +293,7 @@ local function decide_one(take, now_us, reply, at)
   end
   state = engine.charge(state, hits)
   local reset_after_us = engine.reset_after_us(state, limit, now_us)
-  reply[at] = room - hits
+  reply[at] = in_reply(room - hits)
   reply[at + 1] = reset_after_us
   bucket.state, bucket.is_dirty, bucket.expires_after_us = state, true, reset_after_us
   return at + 2
@@ -315,7 +315,8 @@ local function decide_group(group, times, now_us, reply, at)
     at = at + 1
     for i = 1, #takes do
       local take = takes[i]
-      reply[at], reply[at + 1] = take.engine.to_numbers(take.of_bucket.state)
+      local used, rest = take.engine.to_numbers(take.of_bucket.state)
+      reply[at], reply[at + 1] = in_reply(used), in_reply(rest)
       at = at + 2
     end
   end

@@ -68,7 +68,8 @@ function sliding_window_counter.advance(state, limit, now_us)
 end
 
 function sliding_window_counter.room(state, limit)
-  return limit.capacity - state.current - weigh(state.previous, limit.window_us - state.elapsed_us, limit.window_us)
+  local weight = weigh(state.previous, limit.window_us - state.elapsed_us, limit.window_us)
+  return max(-EXACT_MAX, limit.capacity - state.current - weight)
 end
 
 local function with_hits(state, current, previous)

@@ -97,7 +97,8 @@ function token_bucket.give_back(state, limit, hits, taken_at_us, used_before)
 end
 
 function token_bucket.retry_after_us(state, limit, hits)
-  local missing = state.used + hits - limit.capacity
+  -- Used hits and these may be more than EXACT_MAX together.
+  local missing = hits - (limit.capacity - state.used)
   return time_to_refill(missing, state.rest, limit.requests, limit.window_us)
 end
 

@@ -2,8 +2,9 @@
  * Exact whole-number arithmetic on doubles. Twin of `lua/include/arithmetic.lua`: Redis runs that one, the memory
  * store this one, and both must give the same digits.
  *
- * A rate is a fraction, `requests / windowUs` hits per microsecond, and time times rate passes 2^53 easily (a year in
- * microseconds times a uint32). So nothing here takes a product as it is before it has made sure that it is exact.
+ * A rate is a fraction, `requests / windowUs` hits per microsecond, and time times rate passes 2^53 easily (a month in
+ * microseconds times 4,000 hits). So nothing here takes a product as it is before it has made sure that it is exact. Rounding never
+ * changes the order of two numbers, so a product or sum above `EXACT_MAX` is above it in doubles too.
  *
  * A quotient `a / b` of whole numbers up to `EXACT_MAX` rounds down and up to what the exact one does: one that is not whole is at least
  * `1 / b` away from the whole numbers `n` and `n + 1` around it, and is rounded by half the distance of two doubles at most.
@@ -22,8 +23,8 @@ export interface Quotient {
 }
 
 /**
- * `a * b` divided by `m`, exactly. Needs whole numbers, `0 <= a < m <= 2^52` and a quotient below 2^53. Where the
- * product would not be exact, it halves `b`: at most 32 steps for a uint32, none for usual limits.
+ * `a * b` divided by `m`, exactly. Needs whole numbers up to `EXACT_MAX`, and `0 <= a < m`. Where the product would not be
+ * exact, it halves `b`: at most 53 steps, none for usual limits.
  */
 export function multiplyDivide(a: number, b: number, m: number): Quotient {
   const product = a * b;
@@ -34,17 +35,14 @@ export function multiplyDivide(a: number, b: number, m: number): Quotient {
   const odd = b % 2;
   const half = multiplyDivide(a, (b - odd) / 2, m);
   let quotient = half.quotient * 2;
-  // 2r + a lies below 3m and may pass 2^53: one m is taken off before a is added.
-  let remainder = half.remainder * 2 - m + odd * a;
-  if (remainder >= m) {
-    quotient += 2;
-    remainder -= m;
-  } else if (remainder >= 0) {
+  // The remainder less m, so that no step leaves the range from -m to m. Twice a number is exact, even above 2^53.
+  let below = half.remainder * 2 - m;
+  if (below >= 0) {
     quotient += 1;
-  } else {
-    remainder += m;
+    below -= m;
   }
-  return { quotient, remainder };
+  below += odd * a;
+  return below >= 0 ? { quotient: quotient + 1, remainder: below } : { quotient, remainder: below + m };
 }
 
 /** Whole hits, and what is left of the next one in parts of `1 / windowUs` hit. */
@@ -55,7 +53,7 @@ export interface Refill {
 
 /**
  * The tokens that flow in over `elapsedUs` at `requests` per `windowUs`, on top of `rest` that had gathered before.
- * `hits` may pass 2^53 (and lose digits there): it is then far above every capacity.
+ * `hits` may pass 2^53 (and lose digits there): it is then above every capacity.
  */
 export function refill({ elapsedUs, rest, requests, windowUs }: RefillInput): Refill {
   const parts = elapsedUs * requests + rest;
@@ -93,7 +91,8 @@ export function timeToRefill({ hits, rest, requests, windowUs }: TimeToRefillInp
   const partUs = windowUs % requests;
   const wholeUs = (windowUs - partUs) / requests;
   const part = multiplyDivide(partUs, hits, requests);
-  return hits * wholeUs + part.quotient + Math.ceil((part.remainder - rest) / requests);
+  // The least time, if it rounds, is one of about 100 years.
+  return Math.min(DURATION_US_MAX, hits * wholeUs + part.quotient + Math.ceil((part.remainder - rest) / requests));
 }
 
 interface TimeToRefillInput {

@@ -44,7 +44,9 @@ const engine: Engine<SlidingWindowCounterState> = {
   },
 
   room(state, limit) {
-    return limit.capacity - state.current - weigh(state.previous, limit.windowUs - state.elapsedUs, limit.windowUs);
+    const weight = weigh(state.previous, limit.windowUs - state.elapsedUs, limit.windowUs);
+    // Under a lowered limit, both windows may be overdrawn.
+    return Math.max(Number.MIN_SAFE_INTEGER, limit.capacity - state.current - weight);
   },
 
   charge({ index, current, previous, elapsedUs }, hits) {

@@ -77,7 +77,8 @@ const engine: Engine<TokenBucketState> = {
   },
 
   retryAfterUs(state, limit, hits) {
-    const missing = state.used + hits - limit.capacity;
+    // Used hits and these may be more than 2^53 together.
+    const missing = hits - (limit.capacity - state.used);
     return timeToRefill({ hits: missing, rest: state.rest, requests: limit.requestsPerUnit, windowUs: limit.windowUs });
   },
 

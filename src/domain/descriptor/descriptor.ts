@@ -42,8 +42,5 @@ export interface RateLimitRequest {
   readonly recurs?: true;
 }
 
-/**
- * More hits than any limit has (limits are uint32). Larger numbers are decided, and counted in
- * metrics, as this one, so that sums stay exact integers.
- */
-export const HITS_MAX = 2 ** 32;
+/** One more than any limit has (`LIMIT_MAX`). Larger numbers are decided, and counted in metrics, as this one. */
+export const HITS_MAX = 2 ** 53;

@@ -1,6 +1,7 @@
 /** A limit: a number of requests for each window, counted by one algorithm. */
 
 import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
+import { multiplyDivide } from '../algorithm/arithmetic';
 import type { ResponseBody } from './body/response-body';
 import { isCalendarUnit, type Calendar } from './calendar';
 import type { SoftLine } from './soft/soft-line';
@@ -38,7 +39,10 @@ export const LEASES = ['auto', 'off'] as const;
 
 export type Leases = (typeof LEASES)[number];
 
-/** The largest `requests_per_unit` and `burst` (both are uint32 on the wire). */
+/** The most hits of a limit, its overdraft included: larger numbers are not exact. */
+export const LIMIT_MAX = Number.MAX_SAFE_INTEGER;
+
+/** The largest number in most fields of the wire, which show larger limits as this one. */
 export const UINT32_MAX = 2 ** 32 - 1;
 
 export type LimitRole = 'candidate' | 'penalty';
@@ -95,16 +99,17 @@ export interface ReservationTerms {
   readonly onLapse: OnLapse;
 }
 
-/** As many digits as a double is exact to: 0.29 of 100 is 28.999999999999996 in binary, and means 29. */
-const EXACT_DIGITS = 15;
+/** A share has nine decimals at most. As whole parts it is exact: 0.29 of 100 is 28.999999999999996 in binary, and means 29. */
+const SHARE_PARTS = 1_000_000_000;
 
 /** For limits without `reservations`. */
 export const DEFAULT_RESERVATION_TERMS: ReservationTerms = { maxShare: 0.5, onLapse: 'release' };
 
 /** Most hits of a bucket under this limit that may be reserved at once: at least one, unless the limit is 0. */
 export function reservableMax({ capacity, reservations = DEFAULT_RESERVATION_TERMS }: Pick<Limit, 'capacity' | 'reservations'>): number {
-  const share = Math.floor(Number((capacity * reservations.maxShare).toPrecision(EXACT_DIGITS)));
-  return Math.min(capacity, Math.max(1, share));
+  const parts = Math.round(reservations.maxShare * SHARE_PARTS);
+  if (parts >= SHARE_PARTS) return capacity;
+  return Math.min(capacity, Math.max(1, multiplyDivide(parts, capacity, SHARE_PARTS).quotient));
 }
 
 /** A limit with a rate-limiting algorithm, unlike `in_flight`. */
@@ -122,9 +127,12 @@ export interface Overdraft {
   readonly max?: number;
 }
 
-/** How many hits below zero a usage report may take a bucket under this limit; undefined: the limit takes no reports. */
+/**
+ * How many hits below zero a usage report may take a bucket under this limit, so that used hits are never more than `LIMIT_MAX`;
+ * undefined: the limit takes no reports.
+ */
 export function overdraftMaxOf({ overdraft, capacity }: Pick<Limit, 'overdraft' | 'capacity'>): number | undefined {
-  return overdraft === undefined ? undefined : (overdraft.max ?? capacity);
+  return overdraft === undefined ? undefined : Math.min(overdraft.max ?? capacity, LIMIT_MAX - capacity);
 }
 
 export interface LimitSpec extends LimitTerms {
@@ -146,23 +154,23 @@ export interface LimitProblem {
 }
 
 /**
- * Makes a limit, or returns a problem. Bounds: uint32 numbers, a multiplier of at least 1, at most 100 years
+ * Makes a limit, or returns a problem. Bounds: whole numbers up to `LIMIT_MAX`, a multiplier of at least 1, at most 100 years
  * for the window and for the time to full, and LOG_LIMIT_MAX for a log. `terms`: those of a limit that it replaces, given whole.
  */
 export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit | LimitProblem {
   const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst } = spec;
-  if (!isUint32(requestsPerUnit)) {
-    return { field: 'requests_per_unit', message: `must be a whole number from 0 to ${UINT32_MAX}` };
+  if (!isWhole(requestsPerUnit, LIMIT_MAX)) {
+    return { field: 'requests_per_unit', message: `must be a whole number from 0 to ${LIMIT_MAX}` };
   }
-  if (!isUint32(unitMultiplier) || unitMultiplier === 0) {
+  if (!isWhole(unitMultiplier, UINT32_MAX) || unitMultiplier === 0) {
     return { field: 'unit_multiplier', message: `must be a whole number from 1 to ${UINT32_MAX}` };
   }
   const windowUs = UNIT_US[unit] * unitMultiplier;
   if (windowUs > WINDOW_US_MAX) {
     return { field: 'unit_multiplier', message: `makes a window of over 100 years; use a shorter one` };
   }
-  if (burst !== undefined && !isUint32(burst)) {
-    return { field: 'burst', message: `must be a whole number from 0 to ${UINT32_MAX}` };
+  if (burst !== undefined && !isWhole(burst, LIMIT_MAX)) {
+    return { field: 'burst', message: `must be a whole number from 0 to ${LIMIT_MAX}` };
   }
   const { recordsMax = Infinity, lighter } = TRAITS[algorithm];
   if (requestsPerUnit > recordsMax) {
@@ -172,6 +180,11 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     return { field: 'overdraft_max', message: `is over ${recordsMax}, the most that ${algorithm} remembers below zero; use ${lighter}` };
   }
   const capacity = capacityOf(spec);
+  if (capacity > LIMIT_MAX) return { field: 'burst', message: `and the first hit are over ${LIMIT_MAX}; use a smaller one` };
+  // Of a limit that this one replaces, the overdraft is cut instead (`overdraftMaxOf`).
+  if ((spec.overdraft?.max ?? 0) + capacity > LIMIT_MAX) {
+    return { field: 'overdraft_max', message: `and the limit are over ${LIMIT_MAX} together; use a smaller one` };
+  }
   if (capacity > 0 && (capacity / requestsPerUnit) * windowUs > WINDOW_US_MAX) {
     return {
       field: 'burst',
@@ -238,6 +251,6 @@ export function isLimitProblem(made: Limit | LimitProblem): made is LimitProblem
   return 'field' in made;
 }
 
-function isUint32(value: number): boolean {
-  return Number.isInteger(value) && value >= 0 && value <= UINT32_MAX;
+function isWhole(value: number, max: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= max;
 }

@@ -1,7 +1,7 @@
 /** `weir reserve`: makes one step of a reservation on a running server. */
 
 import { toByteString } from '../../domain/descriptor/byte-string';
-import { UINT32_MAX } from '../../domain/rule/limit';
+import { LIMIT_MAX } from '../../domain/rule/limit';
 import { callReservations, type ServerAddress, type SentStep } from '../../server/transport/grpc/call-server';
 import { reservedJson, stepJson } from '../../server/transport/messages/reservation-answers';
 import { didYouMean } from '../../lib/did-you-mean';
@@ -100,7 +100,7 @@ function readHits(step: Step, written: string | undefined): Pick<SentStep, 'hits
     return {};
   }
   if (written === undefined) throw new UsageError('--hits is missing; give a number of hits');
-  return { hits: String(readWhole('--hits', written, { min: step === 'reserve' ? 1 : 0, max: UINT32_MAX, otherwise: 1 })) };
+  return { hits: String(readWhole('--hits', written, { min: step === 'reserve' ? 1 : 0, max: LIMIT_MAX, otherwise: 1 })) };
 }
 
 function readTtl(step: Step, written: string | undefined): Pick<SentStep, 'ttl'> {

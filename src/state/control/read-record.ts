@@ -2,7 +2,7 @@
 
 import { BadRequestError } from '../../lib/errors';
 import { show } from '../../lib/quote';
-import { UINT32_MAX } from '../../domain/rule/limit';
+import { LIMIT_MAX, UINT32_MAX } from '../../domain/rule/limit';
 import { UNIT_NAMES, UNIT_US, WINDOW_US_MAX, type UnitName } from '../../domain/descriptor/unit';
 import type { LimitValues } from '../../domain/rule/control-view';
 import { readTenantText } from './tenant-text';
@@ -232,12 +232,12 @@ function readLimit(value: unknown, path: string): LimitValues {
   const fields = readObject(value, path);
   refuseUnknown(fields, { known: LIMIT_FIELDS, path });
   const unit: UnitName = readOneOf(fields, { path: `${path}.unit`, names: UNIT_NAMES });
-  const readNumber = (name: string, min: number) => readWhole(fields[name], { path: `${path}.${name}`, min });
+  const readNumber = (name: string, min: number, max = LIMIT_MAX) => readWhole(fields[name], { path: `${path}.${name}`, min, max });
   const limit: LimitValues = {
     ...readOptional(fields.name, (name) => ({ name: readText(name, { path: `${path}.name`, bytesMax: RECORD_BOUNDS.limitNameBytes }) })),
     requestsPerUnit: readNumber('requests_per_unit', 0),
     unit,
-    ...readOptional(fields.unit_multiplier, () => ({ unitMultiplier: readNumber('unit_multiplier', 1) })),
+    ...readOptional(fields.unit_multiplier, () => ({ unitMultiplier: readNumber('unit_multiplier', 1, UINT32_MAX) })),
     ...readOptional(fields.burst, () => ({ burst: readNumber('burst', 0) })),
   };
   if (UNIT_US[unit] * (limit.unitMultiplier ?? 1) > WINDOW_US_MAX) {
@@ -276,9 +276,15 @@ function readText(value: unknown, { path, bytesMax, isEmptyAllowed = false }: Te
   return value;
 }
 
-function readWhole(value: unknown, { path, min }: { readonly path: string; readonly min: number }): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= UINT32_MAX) return value;
-  throw new RecordError(path, `must be a whole number from ${min} to ${UINT32_MAX}`);
+interface WholeBounds {
+  readonly path: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+function readWhole(value: unknown, { path, min, max }: WholeBounds): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new RecordError(path, `must be a whole number from ${min} to ${max}`);
 }
 
 function readTime(value: unknown, path: string): number {

@@ -3,6 +3,7 @@
 import { TRAITS, type BucketAlgorithm } from '../../domain/algorithm/algorithms';
 import type { BucketLimit } from '../../domain/bucket/take';
 import { WINDOW_US_MAX } from '../../domain/descriptor/unit';
+import { LIMIT_MAX } from '../../domain/rule/limit';
 import type { KeptAccount } from './fallback-ledger';
 import { NO_REFUND, type SentRefund } from './late-refund';
 
@@ -12,9 +13,6 @@ const FORMAT = 1;
 /** Bytes that the head has at most. */
 export const HEAD_BYTES_MAX = 1_024;
 
-/** A limit and its overdraft together. */
-const HITS_MAX = 2 ** 33;
-const COUNT_MAX = 2 ** 32 - 1;
 const INSTANCES_MAX = 1_000_000;
 const KEY = /^[!-~]{1,4096}$/;
 const EDGES_MAX = 64;
@@ -70,22 +68,21 @@ export function readAccounts(lines: readonly string[]): KeptAccount[] {
 function readAccount(line: string): KeptAccount {
   const { bucketKey, limit, instances, used, atUs, overdraftMax, owed, refunds } = readObject(JSON.parse(line), 'a line');
   if (typeof bucketKey !== 'string' || !KEY.test(bucketKey)) throw new Error('bucketKey is not a key');
-  const hits = { max: HITS_MAX };
   const account = {
     bucketKey,
     limit: readLimit(limit),
     instances: readNumber(instances, 'instances', { min: 1, max: INSTANCES_MAX }),
-    used: readNumber(used, 'used', hits),
+    used: readNumber(used, 'used'),
     atUs: readNumber(atUs, 'atUs'),
-    owed: readNumber(owed, 'owed', hits),
+    owed: readNumber(owed, 'owed'),
     refunds: refunds === undefined ? NO_REFUND : readRefunds(refunds),
   };
-  return overdraftMax === undefined ? account : { ...account, overdraftMax: readNumber(overdraftMax, 'overdraftMax', hits) };
+  return overdraftMax === undefined ? account : { ...account, overdraftMax: readNumber(overdraftMax, 'overdraftMax') };
 }
 
 function readRefunds(value: unknown): SentRefund {
   const { hits, takenAtUs } = readObject(value, 'refunds');
-  return { hits: readNumber(hits, 'hits', { max: HITS_MAX }), takenAtUs: readNumber(takenAtUs, 'takenAtUs') };
+  return { hits: readNumber(hits, 'hits'), takenAtUs: readNumber(takenAtUs, 'takenAtUs') };
 }
 
 function readLimit(value: unknown): BucketLimit {
@@ -94,8 +91,8 @@ function readLimit(value: unknown): BucketLimit {
   const limit = {
     algorithm,
     windowUs: readNumber(windowUs, 'windowUs', { min: 1, max: WINDOW_US_MAX }),
-    requestsPerUnit: readNumber(requestsPerUnit, 'requestsPerUnit', { max: COUNT_MAX }),
-    capacity: readNumber(capacity, 'capacity', { max: TRAITS[algorithm].recordsMax ?? COUNT_MAX }),
+    requestsPerUnit: readNumber(requestsPerUnit, 'requestsPerUnit'),
+    capacity: readNumber(capacity, 'capacity', { max: TRAITS[algorithm].recordsMax ?? LIMIT_MAX }),
   };
   return edgesUs === undefined ? limit : { ...limit, edgesUs: readEdges(edgesUs) };
 }

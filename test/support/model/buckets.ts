@@ -86,7 +86,9 @@ function usedHits(bucket: ModelBucket, limit: BucketLimit): bigint {
 
 /** Hits that fit; negative if overdrawn. */
 export function room(bucket: ModelBucket, limit: BucketLimit): bigint {
-  return BigInt(limit.capacity) - usedHits(bucket, limit);
+  const left = BigInt(limit.capacity) - usedHits(bucket, limit);
+  const least = BigInt(Number.MIN_SAFE_INTEGER);
+  return left > least ? left : least;
 }
 
 export function isUnused(bucket: ModelBucket): boolean {

@@ -5,7 +5,7 @@ import { LOG_LIMIT_MAX } from '../../../src/domain/algorithm/sliding-window-log'
 import { ALGORITHMS, type Algorithm } from '../../../src/domain/algorithm/algorithms';
 import type { BucketLimit, Group, Adjustment, Take } from '../../../src/domain/bucket/take';
 import type { Mode } from '../../../src/domain/rule/mode';
-import { UINT32_MAX } from '../../../src/domain/rule/limit';
+import { LIMIT_MAX, UINT32_MAX } from '../../../src/domain/rule/limit';
 import { HITS_MAX } from '../../../src/domain/descriptor/descriptor';
 
 export interface ScheduleStep {
@@ -25,14 +25,16 @@ const WINDOWS_US = [1_000_000, 7_000_000, 60_000_000, 3_600_000_000, 86_400_000_
 
 const requestsPerUnit = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 20 }) },
-  { weight: 1, arbitrary: fc.constantFrom(0, 1, 3, 1000, 300_000, UINT32_MAX) },
+  { weight: 1, arbitrary: fc.constantFrom(0, 1, 3, 1000, 300_000, UINT32_MAX, UINT32_MAX + 1, LIMIT_MAX - 1, LIMIT_MAX) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: UINT32_MAX }) },
+  { weight: 1, arbitrary: fc.maxSafeNat() },
 );
 
 const hits = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: 0, max: 12 }) },
   { weight: 2, arbitrary: fc.integer({ min: -12, max: -1 }) },
-  { weight: 1, arbitrary: fc.constantFrom(HITS_MAX, -HITS_MAX, UINT32_MAX) },
+  { weight: 1, arbitrary: fc.constantFrom(HITS_MAX, -HITS_MAX, LIMIT_MAX, UINT32_MAX) },
+  { weight: 1, arbitrary: fc.maxSafeNat() },
 );
 
 /** Around what fits at once, so that large limits are used up too. */
@@ -51,7 +53,7 @@ const kind = fc.oneof(
 
 const overdraftMax = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 20 }) },
-  { weight: 1, arbitrary: fc.constantFrom(1000, UINT32_MAX) },
+  { weight: 1, arbitrary: fc.constantFrom(1000, UINT32_MAX, LIMIT_MAX) },
 );
 
 const PLAIN_ALGORITHMS: readonly Algorithm[] = ['token_bucket', 'leaky_bucket', 'fixed_window'];
@@ -70,7 +72,7 @@ function limitOn({ algorithm, windowUs }: BucketPlan, requestsPerUnit: number, b
     case 'token_bucket':
       return { ...limit, capacity: burst ?? requestsPerUnit };
     case 'leaky_bucket':
-      return { ...limit, capacity: requestsPerUnit === 0 ? 0 : 1 + Math.min(burst ?? 0, UINT32_MAX - 1) };
+      return { ...limit, capacity: requestsPerUnit === 0 ? 0 : 1 + Math.min(burst ?? 0, LIMIT_MAX - 1) };
     case 'sliding_window_log':
       return { ...limit, requestsPerUnit: requestsPerUnit % LOG_LIMIT_MAX, capacity: requestsPerUnit % LOG_LIMIT_MAX };
     case 'fixed_window':
@@ -98,8 +100,9 @@ function takeOn(plans: readonly BucketPlan[]): fc.Arbitrary<Omit<Take, 'descript
       const take = { bucketKey, limit, hits, mode: parts.mode };
       if (kind === 'peek') return { ...take, hits: 0, peek: true as const };
       if (kind === 'admission' || hits === 0) return take;
-      // As makeLimit bounds a log.
-      return { ...take, overdraftMax: limit.algorithm === 'sliding_window_log' ? Math.min(overdraftMax, LOG_LIMIT_MAX) : overdraftMax };
+      // As makeLimit bounds a log, and overdraftMaxOf all.
+      const most = limit.algorithm === 'sliding_window_log' ? LOG_LIMIT_MAX : LIMIT_MAX - limit.capacity;
+      return { ...take, overdraftMax: Math.min(overdraftMax, most) };
     });
 }
 

@@ -4,7 +4,7 @@ import { FormatRegistry, Type, type TSchema } from '@sinclair/typebox';
 import { RECORD_BOUNDS } from '../../../state/control/control-record';
 import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../domain/descriptor/descriptor-bounds';
 import { UNIT_NAMES, type UnitName } from '../../../domain/descriptor/unit';
-import { UINT32_MAX } from '../../../domain/rule/limit';
+import { LIMIT_MAX, UINT32_MAX } from '../../../domain/rule/limit';
 
 const RFC_3339 =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
@@ -36,10 +36,10 @@ export const limitValues = object(
     name: Type.Optional(
       Type.String({ maxLength: RECORD_BOUNDS.limitNameBytes, description: 'The name of the limit to replace. Absent: the only one.' }),
     ),
-    requests_per_unit: Type.Integer({ minimum: 0, maximum: UINT32_MAX }),
+    requests_per_unit: Type.Integer({ minimum: 0, maximum: LIMIT_MAX }),
     unit,
     unit_multiplier: Type.Optional(Type.Integer({ minimum: 1, maximum: UINT32_MAX })),
-    burst: Type.Optional(Type.Integer({ minimum: 0, maximum: UINT32_MAX, description: 'Absent: the burst that the rule has.' })),
+    burst: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: 'Absent: the burst that the rule has.' })),
   },
   'Values of a limit.',
 );

@@ -3,6 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import type { Take } from '../../../domain/bucket/take';
+import { LIMIT_MAX } from '../../../domain/rule/limit';
 import type { AdminBackend } from '../backend';
 import { WARNINGS_MAX, type Warning } from '../effect/warning';
 import { AdminProblem } from '../problem';
@@ -12,9 +13,6 @@ import { refuseIfStrict, strict, warnings } from './records/effect-schemas';
 import { reportWarnings } from './records/write-record';
 import { route } from '../route/route';
 import { dryRun, object, wasDryRun } from '../route/schemas';
-
-/** Most hits of one credit: more than any limit has. */
-const CREDIT_MAX = 4_294_967_295;
 
 export const credit = route({
   method: 'POST',
@@ -26,7 +24,7 @@ export const credit = route({
   query: object({ dry_run: dryRun, strict }),
   body: object({
     ...target,
-    hits: Type.Integer({ minimum: 1, maximum: CREDIT_MAX }),
+    hits: Type.Integer({ minimum: 1, maximum: LIMIT_MAX }),
     id: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9._-]+$',

@@ -18,7 +18,7 @@ import {
 } from '../../../domain/rule/limit';
 import { explainFraction, explainPeriod } from '../foreign/foreign-config';
 import type { FieldReader, FieldType } from './field';
-import { oneOf, readText, text, textLike, uint32 } from './scalar-types';
+import { hits, oneOf, readText, text, textLike, uint32 } from './scalar-types';
 
 export function algorithm(): FieldType<Algorithm> {
   const misspelled = PREFERRED_ALGORITHM.replace('_', '');
@@ -47,7 +47,7 @@ export function unit(): FieldType<UnitName> {
 
 /** `requests_per_unit`: a number with a fraction gets the same rate in whole numbers as advice. */
 export function requestsPerUnit(): FieldType<number> {
-  return uint32({ explain: (digits, at) => explainFraction(digits, { unit: unitOf(at), multiplier: multiplierOf(at) }) });
+  return hits({ explain: (digits, at) => explainFraction(digits, { unit: unitOf(at), multiplier: multiplierOf(at) }) });
 }
 
 function unitOf(at: FieldReader): UnitName | undefined {

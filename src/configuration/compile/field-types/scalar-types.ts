@@ -4,7 +4,7 @@ import { TEXT_BYTES_MAX } from '../../../domain/descriptor/descriptor-bounds';
 import { didYouMean } from '../../../lib/did-you-mean';
 import { show } from '../../../lib/quote';
 import { readPercentText } from '../../../lib/value-texts';
-import { UINT32_MAX } from '../../../domain/rule/limit';
+import { LIMIT_MAX, UINT32_MAX } from '../../../domain/rule/limit';
 import type { JsonObject } from '../../../domain/rule/rule';
 import { isNull, type ConfigNode } from '../../yaml/config-node';
 import { BOOLEANS, LEADING_ZERO, withoutUnderscores } from '../../yaml/scalars';
@@ -72,22 +72,32 @@ const INTEGER = /^\+?(0x[\da-f]+|0o[0-7]+|0b[01]+|0|[1-9]\d*)$/i;
 /** Numbers that YAML 1.2 reads as text: in another base, or with underscores. */
 const TEXT_INTEGER = '^\\+?(0[xX][\\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\\d+_[\\d_]*)$';
 
-export interface Uint32Options {
+export interface WholeOptions {
   /** The smallest number, which another part checks; default 0. */
   readonly min?: number;
-  /** The largest number and its error, without the number; default: 4294967295. */
+  /** The largest number and its error, without the number; default: that of the type. */
   readonly max?: { readonly value: number; readonly message: string };
   /** A special message for some texts. */
   readonly explain?: (text: string, at: FieldReader) => string | undefined;
 }
 
-export function uint32({ min = 0, max, explain }: Uint32Options = {}): FieldType<number> {
-  const range = `a whole number from 0 to ${UINT32_MAX}, unquoted`;
+/** A number that the wire has, too. */
+export function uint32(options: WholeOptions = {}): FieldType<number> {
+  return whole(UINT32_MAX, options);
+}
+
+/** A number of hits. */
+export function hits(options: WholeOptions = {}): FieldType<number> {
+  return whole(LIMIT_MAX, options);
+}
+
+function whole(typeMax: number, { min = 0, max, explain }: WholeOptions): FieldType<number> {
+  const range = `a whole number from 0 to ${typeMax}, unquoted`;
   return {
-    accepts: `a whole number from ${min} to ${max?.value ?? UINT32_MAX}`,
+    accepts: `a whole number from ${min} to ${max?.value ?? typeMax}`,
     schema: {
       anyOf: [
-        { type: 'integer', minimum: min, maximum: max?.value ?? UINT32_MAX },
+        { type: 'integer', minimum: min, maximum: max?.value ?? typeMax },
         { type: 'string', pattern: TEXT_INTEGER },
       ],
     },
@@ -101,10 +111,10 @@ export function uint32({ min = 0, max, explain }: Uint32Options = {}): FieldType
       const digits = node.kind === 'scalar' && node.plain ? withoutUnderscores(node.text) : '';
       const value = INTEGER.test(digits) ? Number(digits.replace('+', '')) : NaN;
       // False for NaN, too.
-      if (value <= (max?.value ?? UINT32_MAX)) return value;
+      if (value <= (max?.value ?? typeMax)) return value;
       if (LEADING_ZERO.test(digits))
         at.refuse(node, name, `${describe(node)} could be octal or decimal; write it without the leading zero`);
-      else if (max !== undefined && value <= UINT32_MAX) at.refuse(node, name, `${value} ${max.message}`);
+      else if (max !== undefined && value <= typeMax) at.refuse(node, name, `${value} ${max.message}`);
       else at.refuse(node, name, explain?.(digits, at) ?? `${describe(node)} must be ${range}`);
       return undefined;
     },

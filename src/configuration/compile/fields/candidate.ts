@@ -6,7 +6,7 @@ import { defineLevel, type Field } from '../field-types/field';
 import { algorithm, requestsPerUnit, timeZone, unit } from '../field-types/limit-types';
 import { mapOf } from '../field-types/nested-types';
 import { ROLLOUT } from './rollout';
-import { flag, uint32 } from '../field-types/scalar-types';
+import { flag, hits, uint32 } from '../field-types/scalar-types';
 
 const field = <T>(row: Field<T, Limit>): Field<T, Limit> => row;
 
@@ -34,7 +34,7 @@ const FIELDS = {
   }),
   burst: field({
     name: 'burst',
-    type: uint32(),
+    type: hits(),
     of: 'Weir',
     unset: `${OF_LIMIT}, unless the candidate has an \`algorithm\` of its own`,
     meaning: 'Hits that may come at once.',

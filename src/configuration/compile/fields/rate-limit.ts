@@ -6,7 +6,7 @@ import { overdraftMaxOf, type Limit } from '../../../domain/rule/limit';
 import { defineLevel, type Field, type Mistake } from '../field-types/field';
 import { algorithm, failureMode, leases, limitName, requestsPerUnit, responseHeaders, timeZone, unit } from '../field-types/limit-types';
 import { listOf, mapOf } from '../field-types/nested-types';
-import { flag, uint32 } from '../field-types/scalar-types';
+import { flag, hits, uint32 } from '../field-types/scalar-types';
 import { percentText } from '../../../lib/value-texts';
 import { WHOLE_AT } from '../../../domain/rule/soft/soft-line';
 import { UNIT_NAMES } from '../../../domain/descriptor/unit';
@@ -123,7 +123,7 @@ const FIELDS = {
   }),
   burst: field({
     name: 'burst',
-    type: uint32(),
+    type: hits(),
     of: 'Weir',
     unset: '`requests_per_unit`; for a leaky bucket 0',
     meaning: `Hits that may come at once; in a leaky bucket, beyond the first one. Only for ${WITH_BURST.join(' and ')} ([algorithms.md](algorithms.md)).`,
@@ -216,7 +216,7 @@ const FIELDS = {
   }),
   overdraftMax: field({
     name: 'overdraft_max',
-    type: uint32(),
+    type: hits(),
     of: 'Weir',
     unset: 'the capacity of the limit',
     meaning: 'How many hits below zero usage reports may take a bucket. Only with `overdraft: true`.',

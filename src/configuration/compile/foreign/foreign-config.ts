@@ -1,7 +1,7 @@
 /** Recognizes configurations of other programs, and suggests the equivalent for Weir. */
 
 import { REFERENCE_ALGORITHM } from '../../../domain/algorithm/algorithms';
-import { isLimitProblem, makeLimit, UINT32_MAX } from '../../../domain/rule/limit';
+import { isLimitProblem, LIMIT_MAX, makeLimit } from '../../../domain/rule/limit';
 import { UNIT_NAMES, UNIT_US, type UnitName } from '../../../domain/descriptor/unit';
 import type { ConfigNode, MapNode, ScalarNode } from '../../yaml/config-node';
 import type { FileProblem } from '../../problems/problem-list';
@@ -83,7 +83,7 @@ export function explainForeignLimit(node: ConfigNode, path: string): FileProblem
   };
 }
 
-const SHORT_FORM = /^(\d{1,10}) ?(?:\/|r\/|per) ?(\d{0,9})([a-z]+)$/i;
+const SHORT_FORM = /^(\d{1,16}) ?(?:\/|r\/|per) ?(\d{0,9})([a-z]+)$/i;
 
 function explainShortForm({ text, offset }: ScalarNode, path: string): FileProblem | undefined {
   const [, requests, multiplier, word = ''] = SHORT_FORM.exec(text) ?? [];
@@ -152,7 +152,7 @@ function inLargestUnit(seconds: number): Pick<Rate, 'unit' | 'multiplier'> {
   return { unit, multiplier: (seconds * 1_000_000) / UNIT_US[unit] };
 }
 
-const DECIMAL = /^(\d{1,10})(?:\.(\d{1,9}))?$/;
+const DECIMAL = /^(\d{1,16})(?:\.(\d{1,9}))?$/;
 
 /** Converts a decimal number of hits per period to whole numbers; undefined if no limit can express it. */
 function toRate(decimal: string, { unit, multiplier }: Pick<Rate, 'unit' | 'multiplier'>): Rate | undefined {
@@ -194,6 +194,6 @@ function textOf(node: MapNode, key: string): string | undefined {
 }
 
 function numberOf(text: string | undefined): number | undefined {
-  const value = text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : NaN;
-  return value <= UINT32_MAX ? value : undefined;
+  const value = text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+  return value <= LIMIT_MAX ? value : undefined;
 }

@@ -10,6 +10,9 @@ import type { OpenHeaders } from './header-kind';
 import { listPolicies, type Listed } from './policy-names';
 import { US_PER_S } from '../../../lib/time-units';
 
+/** The largest integer of a structured field (RFC 9651). */
+const INTEGER_MAX = 999_999_999_999_999;
+
 interface Policies {
   readonly listed: readonly Listed[];
   /** The value of `RateLimit-Policy`. */
@@ -39,7 +42,7 @@ class IetfHeaders {
         [
           name,
           new Map([
-            ['r', found.remaining],
+            ['r', Math.min(found.remaining, INTEGER_MAX)],
             ['t', toSecondsUp(durationUntilResetUs(found))],
           ]),
         ],
@@ -66,7 +69,7 @@ function makePolicies(matched: RequestMatch, mode: ResponseHeaders): Policies {
   const items = listed.map(({ name, limit }): Item => [
     name,
     new Map([
-      ['q', limit.requestsPerUnit],
+      ['q', Math.min(limit.requestsPerUnit, INTEGER_MAX)],
       ['w', limit.windowUs / US_PER_S],
     ]),
   ]);

@@ -1,6 +1,6 @@
 /** `weir credit`: gives hits back to the buckets of a descriptor. */
 
-import { UINT32_MAX } from '../../../domain/rule/limit';
+import { LIMIT_MAX } from '../../../domain/rule/limit';
 import { readWhole } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
 import { CHECK_OPTIONS, checksOf } from './record-command';
@@ -22,7 +22,7 @@ export const credit: ControlCommand = {
       },
       run: async ({ admin, values, print, warn }) => {
         const { id } = values;
-        const hits = readWhole('--hits', values.hits, { min: 1, max: UINT32_MAX, otherwise: 1 });
+        const hits = readWhole('--hits', values.hits, { min: 1, max: LIMIT_MAX, otherwise: 1 });
         const reply = await admin.call('giveCredit', {
           query: checksOf(values),
           body: { ...readTarget(values), hits, ...(id !== undefined && { id }) },

@@ -12,8 +12,11 @@ import { InvalidRequestError } from './invalid-request-error';
 import type { Descriptor, DetailedDescriptor, Entries, LimitOverride, LimitRequest } from './limiter';
 import { isFields, kindOf, unknownName } from './read-option';
 
-/** The largest number of hits in a message. Not that of `rule/limit`, which a client would load with all algorithms. */
+/** The largest number of most fields. Not that of `rule/limit`, which a client would load with all algorithms. */
 const UINT32_MAX = 2 ** 32 - 1;
+
+/** The most hits of a descriptor, which a field of 64 bits has. */
+const HITS_MAX = Number.MAX_SAFE_INTEGER;
 
 /** JavaScript moves such keys of an object to its front. */
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
@@ -87,8 +90,8 @@ function toBytes(text: unknown, path: string): string {
 }
 
 function toWireHits(hits: number, path: string): Pick<WireDescriptor, 'hits_addend' | 'is_negative_hits'> {
-  if (!isWhole(hits, { min: -UINT32_MAX, max: UINT32_MAX }))
-    throw new InvalidRequestError(`${path}.hitsAddend is ${shown(hits)}; set a whole number from -${UINT32_MAX} to ${UINT32_MAX}`);
+  if (!isWhole(hits, { min: -HITS_MAX, max: HITS_MAX }))
+    throw new InvalidRequestError(`${path}.hitsAddend is ${shown(hits)}; set a whole number from -${HITS_MAX} to ${HITS_MAX}`);
   const wire = { hits_addend: { value: String(Math.abs(hits)) } };
   return hits < 0 ? { ...wire, is_negative_hits: true } : wire;
 }

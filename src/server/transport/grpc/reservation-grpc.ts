@@ -1,6 +1,6 @@
 /** The gRPC services of reservations: weir.v1, and kuadrant.service.ratelimit.v1 for Kuadrant's proxy plugin. */
 
-import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
+import { HITS_MAX, type RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import type { Decision } from '../../../domain/decide/decision';
 import { BadRequestError } from '../../../lib/errors';
 import { TTL_MS_MAX } from '../../../state/reservation/reservation-service';
@@ -173,7 +173,7 @@ function clampedTerm(term: WireSpan): WireSpan {
 
 function toReport({ domain = '', descriptors = [], hits = '0' }: WireStep): Read<RateLimitRequest> {
   try {
-    return toRequest({ domain, descriptors, hits_addend: Math.min(Number(hits), 2 ** 32) });
+    return toRequest({ domain, descriptors, hits_addend: Math.min(Number(hits), HITS_MAX) });
   } catch (error) {
     if (error instanceof BadRequestError) return error;
     throw error;

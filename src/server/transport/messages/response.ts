@@ -97,7 +97,7 @@ export function describeStatus(out: FieldSink, field: Field, status: DescriptorS
 
 function describeLimit(out: FieldSink, { requestsPerUnit, unit, name, unitMultiplier }: Limit): void {
   const start = out.begin(STATUS.current_limit);
-  out.number(LIMIT.requests_per_unit, requestsPerUnit);
+  out.number(LIMIT.requests_per_unit, Math.min(requestsPerUnit, UINT32_MAX));
   out.number(LIMIT.unit, WIRE_UNITS[unit]);
   if (name !== '') out.text(LIMIT.name, name);
   if (unitMultiplier !== 1) {

@@ -32,6 +32,8 @@ const GROUP_UNREADABLE = -1;
 const GROUP_OUTSIDE_WINDOWS = -2;
 const GROUP_FAILED = -3;
 const NOTHING_REMAINS = -1;
+/** The largest number that a reply has as a number (`in_reply` in `lua/include/numbers.lua`). */
+const PLAIN_CAPACITY_MAX = 9_007_199_254_740_944;
 /** The first argument, unless all groups are plain: then it is the number of groups of the first run. */
 const NOT_PLAIN = '0';
 export const GROUP_DENIED = -4;
@@ -62,7 +64,8 @@ function isPlain(group: Group): boolean {
 function isPlainTake({ limit, mode, hits, overdraftMax, peek, slotId }: Take): boolean {
   const { algorithm, edgesUs, requestsPerUnit, capacity } = limit;
   if (mode !== 'enforced' || hits <= 0 || overdraftMax !== undefined || peek === true || slotId !== undefined) return false;
-  if (edgesUs !== undefined || requestsPerUnit === 0) return false;
+  // What is left of a larger one may have to be a text.
+  if (edgesUs !== undefined || requestsPerUnit === 0 || capacity > PLAIN_CAPACITY_MAX) return false;
   return TRAITS[algorithm].isPlain && (!isOfWindow(limit) || capacity === requestsPerUnit);
 }
 

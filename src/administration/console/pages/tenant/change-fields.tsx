@@ -62,7 +62,7 @@ export function NumberField({ label, min, value, onValue }: NumberFieldProps) {
           type="number"
           required
           min={min}
-          max={4_294_967_295}
+          max={Number.MAX_SAFE_INTEGER}
           value={value}
           onInput={({ currentTarget }) => {
             onValue(currentTarget.valueAsNumber);

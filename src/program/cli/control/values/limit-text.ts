@@ -9,7 +9,7 @@ export const LIMIT_FORM = '[NAME=]N/UNIT[+BURST]';
 /** @throws UsageError */
 export function readLimit(text: string): LimitValues {
   const [, name, requests = '', multiplier = '', word, burst] =
-    /^(?:(.+)=)?(\d{1,10})\/(\d{0,10})([a-z]+)(?:\+(\d{1,10}))?$/s.exec(text) ?? [];
+    /^(?:(.+)=)?(\d{1,16})\/(\d{0,10})([a-z]+)(?:\+(\d{1,16}))?$/s.exec(text) ?? [];
   const unit = UNIT_NAMES.find((each) => each === word);
   if (unit === undefined)
     throw new UsageError(

@@ -97,10 +97,10 @@ export class KeyedReplayEngine implements ReplayEngine, KeyData {
     return { domain, rule: ruleName(domain, matched.matches[binding]?.path ?? []), entries: this.forms[form]?.entriesOf(text) ?? [] };
   }
 
-  peaks(): readonly Uint32Array[] {
+  peaks(): readonly Float64Array[] {
     const sizes = new Array<number>(this.rules.ownerCount).fill(0);
     this.visit((owner) => (sizes[owner] = (sizes[owner] ?? 0) + 1));
-    const peaks = sizes.map((size) => new Uint32Array(size));
+    const peaks = sizes.map((size) => new Float64Array(size));
     const next = new Array<number>(sizes.length).fill(0);
     this.visit((owner, peak) => {
       const at = next[owner] ?? 0;

@@ -48,7 +48,7 @@ export class PlainEngine implements ReplayEngine {
     return { domain: request.domain, rule: ruleName(request.domain, path), entries: request.descriptors[binding]?.entries ?? [] };
   }
 
-  peaks(): readonly Uint32Array[] {
+  peaks(): readonly Float64Array[] {
     return this.keyPeaks.peaksOf(this.rules.ownerCount);
   }
 }

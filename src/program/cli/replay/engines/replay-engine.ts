@@ -21,5 +21,5 @@ export interface ReplayEngine {
   /** The key that denied the last request. */
   denial(): ChangedKeyInput;
   /** By limit with peaks of its own: those of its keys, in ascending order. */
-  peaks(): readonly Uint32Array[];
+  peaks(): readonly Float64Array[];
 }

@@ -8,8 +8,6 @@ const FULL_SIXTEENTHS = 11;
 /** Most keys. Beyond it, a random half of all keys is left out, again and again. */
 const KEYS_MAX = 4_000_000;
 
-const UINT32_MAX = 2 ** 32 - 1;
-
 export interface KeyPeaksOptions {
   readonly keysMax?: number;
 }
@@ -25,8 +23,8 @@ export class KeyPeaks {
   /** The owner of each key plus one; 0: the place is free. */
   private owners = new Int32Array(PLACES_MIN);
   private windows = new Int32Array(PLACES_MIN);
-  private counts = new Uint32Array(PLACES_MIN);
-  private peaks = new Uint32Array(PLACES_MIN);
+  private counts = new Float64Array(PLACES_MIN);
+  private peaks = new Float64Array(PLACES_MIN);
   private size = 0;
   /** Low bits of the high half that must be 0. */
   private sampleMask = 0;
@@ -60,10 +58,10 @@ export class KeyPeaks {
   }
 
   /** The peaks of the keys of each owner, in ascending order. */
-  peaksOf(owners: number): Uint32Array[] {
+  peaksOf(owners: number): Float64Array[] {
     const sizes = new Array<number>(owners).fill(0);
     for (const owner of this.owners) if (owner > 0) sizes[owner - 1] = (sizes[owner - 1] ?? 0) + 1;
-    const peaks = sizes.map((size) => new Uint32Array(size));
+    const peaks = sizes.map((size) => new Float64Array(size));
     const next = new Array<number>(owners).fill(0);
     for (let place = 0; place < this.owners.length; place += 1) {
       const owner = (this.owners[place] ?? 0) - 1;
@@ -84,13 +82,13 @@ export class KeyPeaks {
       this.highs[place] = high;
       this.owners[place] = owner;
       this.windows[place] = window;
-      this.counts[place] = Math.min(hits, UINT32_MAX);
-      this.peaks[place] = Math.min(hits, UINT32_MAX);
+      this.counts[place] = hits;
+      this.peaks[place] = hits;
       this.size += 1;
       if (this.size * 16 > this.owners.length * FULL_SIXTEENTHS) this.makeRoom();
       return hits;
     }
-    const count = this.windows[place] === window ? Math.min((this.counts[place] ?? 0) + hits, UINT32_MAX) : Math.min(hits, UINT32_MAX);
+    const count = this.windows[place] === window ? (this.counts[place] ?? 0) + hits : hits;
     this.windows[place] = window;
     this.counts[place] = count;
     if (count > (this.peaks[place] ?? 0)) this.peaks[place] = count;
@@ -113,8 +111,8 @@ export class KeyPeaks {
     this.highs = new Int32Array(places);
     this.owners = new Int32Array(places);
     this.windows = new Int32Array(places);
-    this.counts = new Uint32Array(places);
-    this.peaks = new Uint32Array(places);
+    this.counts = new Float64Array(places);
+    this.peaks = new Float64Array(places);
     this.size = 0;
     for (let from = 0; from < owners.length; from += 1) {
       const owner = owners[from] ?? 0;

@@ -6,10 +6,9 @@ const PEAK = 2;
 /** The limit of the key, plus one; 0: the key has none in this column. */
 const OWNER = 3;
 const KEYS_MIN = 1_024;
-const UINT32_MAX = 2 ** 32 - 1;
 
 export class PeakColumn {
-  private numbers = new Uint32Array(WIDTH * KEYS_MIN);
+  private numbers = new Float64Array(WIDTH * KEYS_MIN);
   /** Keys that were forgotten: owners and peaks in turn. */
   private readonly forgotten: number[] = [];
 
@@ -21,8 +20,8 @@ export class PeakColumn {
     const at = WIDTH * key;
     if (at >= this.numbers.length) this.grow(at);
     const { numbers } = this;
-    const before = numbers[at] === window >>> 0 ? (numbers[at + COUNT] ?? 0) : 0;
-    const count = Math.min(before + hits, UINT32_MAX);
+    const before = numbers[at] === window ? (numbers[at + COUNT] ?? 0) : 0;
+    const count = before + hits;
     numbers[at] = window;
     numbers[at + COUNT] = count;
     numbers[at + OWNER] = owner + 1;
@@ -43,7 +42,7 @@ export class PeakColumn {
   /** Keeps only some keys, which get the numbers from 0 on in their order. */
   keep(kept: Int32Array): void {
     const before = this.numbers;
-    this.numbers = new Uint32Array(WIDTH * Math.max(KEYS_MIN, kept.length));
+    this.numbers = new Float64Array(WIDTH * Math.max(KEYS_MIN, kept.length));
     for (let i = 0; i < kept.length; i += 1) {
       const from = WIDTH * (kept[i] ?? 0);
       for (let part = 0; part < WIDTH; part += 1) this.numbers[WIDTH * i + part] = before[from + part] ?? 0;
@@ -56,7 +55,7 @@ export class PeakColumn {
   }
 
   private grow(at: number): void {
-    const numbers = new Uint32Array(Math.max(2 * this.numbers.length, at + WIDTH));
+    const numbers = new Float64Array(Math.max(2 * this.numbers.length, at + WIDTH));
     numbers.set(this.numbers);
     this.numbers = numbers;
   }

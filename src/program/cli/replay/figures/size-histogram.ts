@@ -3,7 +3,8 @@
 const EXACT = 1_024;
 /** Steps of each power of two above the exact sizes. */
 const STEPS = 128;
-const POWERS = 32;
+/** From 2^10 to 2^53. */
+const POWERS = 44;
 const PLACES_MAX = EXACT + STEPS * POWERS;
 
 /** There is a histogram for each limit, and most limits only see small sizes. */

@@ -271,7 +271,7 @@ export function formsOf({ descriptors }: LogMapping): DescriptorForm[] {
 /** NaN: no whole number. A line without hits has one. */
 function hitsOf(text: string | undefined): number {
   if (text === undefined) return 1;
-  return /^\d{1,15}$/.test(text) ? Math.min(Number(text), HITS_MAX) : NaN;
+  return /^\d{1,16}$/.test(text) ? Math.min(Number(text), HITS_MAX) : NaN;
 }
 
 function durationUsOf(text: string | undefined, unitUs: number): number {

@@ -136,7 +136,7 @@ function ruleReports(before: ReplayEngine, after: ReplayEngine | undefined, sugg
 }
 
 interface RuleReportInput {
-  readonly peaks: readonly Uint32Array[];
+  readonly peaks: readonly Float64Array[];
   readonly candidate: RuleRow | undefined;
   readonly suggest: number | undefined;
 }
@@ -164,7 +164,7 @@ function ruleReport({ domain, rule, requests, denied, limits }: RuleRow, { peaks
   };
 }
 
-function peakOf(sorted: Uint32Array | undefined): Peak {
+function peakOf(sorted: Float64Array | undefined): Peak {
   if (sorted === undefined || sorted.length === 0) return NO_PEAK;
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
   return { p50: at(0.5), p99: at(0.99), max: at(1) };

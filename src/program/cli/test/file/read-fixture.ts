@@ -37,7 +37,7 @@ function toJson(node: ConfigNode, name: string): unknown {
   }
   if (!node.plain) return node.text;
   if (name === 'candidate' && /^(?:true|false)$/.test(node.text)) return node.text === 'true';
-  return NUMBERS.has(name) && /^-?\d{1,15}$/.test(node.text) ? Number(node.text) : node.text;
+  return NUMBERS.has(name) && /^-?\d{1,16}$/.test(node.text) ? Number(node.text) : node.text;
 }
 
 /** The node of a field such as `entries[0].key`, or the nearest around it. */

@@ -2,7 +2,7 @@
 
 import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
 import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
-import { UINT32_MAX } from '../../../../domain/rule/limit';
+import { LIMIT_MAX, UINT32_MAX } from '../../../../domain/rule/limit';
 import { CONTROL_KINDS } from '../../../../state/control/control-record';
 import type { JsonObject } from '../../../../domain/rule/rule';
 import { OVERRIDE_PATTERN } from './read-test-descriptor';
@@ -197,10 +197,10 @@ const EXPECTATION: JsonObject = {
 const LIMIT = mapOf(
   {
     name: [NAME, 'The name of the limit.'],
-    requests_per_unit: [whole(0, UINT32_MAX), 'Hits in a unit.'],
+    requests_per_unit: [whole(0, LIMIT_MAX), 'Hits in a unit.'],
     unit: [words(UNIT_NAMES), 'The unit.'],
     unit_multiplier: [whole(1, UINT32_MAX), 'Number of units. Default: 1.'],
-    burst: [whole(0, UINT32_MAX), 'Hits that may come at once.'],
+    burst: [whole(0, LIMIT_MAX), 'Hits that may come at once.'],
   },
   ['requests_per_unit', 'unit'],
 );

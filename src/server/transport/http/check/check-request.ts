@@ -3,7 +3,7 @@
 import type { ByteString, Descriptor, RateLimitRequest } from '../../../../domain/descriptor/descriptor';
 import type { DescriptorPlan, EntrySource } from '../../../../domain/descriptor/entry-source';
 import { BadRequestError } from '../../../../lib/errors';
-import { UINT32_MAX } from '../../../../domain/rule/limit';
+import { LIMIT_MAX } from '../../../../domain/rule/limit';
 import { compileQuery, DENY_STATUS, type CheckQuery } from './check-query';
 import { clientNetwork } from './client-network';
 import { normalPath } from './normal-path';
@@ -35,7 +35,7 @@ const FORWARDED_URI = 'x-forwarded-uri';
 const FORWARDED_METHOD = 'x-forwarded-method';
 const FORWARDED_HOST = 'x-forwarded-host';
 
-const HITS = /^\d{1,10}$/;
+const HITS = /^\d{1,16}$/;
 
 export function compileCheck(plan: CheckPlan): ReadCheck {
   const readQuery = compileQuery(parametersOf(plan));
@@ -186,7 +186,7 @@ function compileHits(header: string, wanted: WantedHeaders): (found: Found) => n
     const value = found[slot];
     if (value === undefined || value.text === '') return undefined;
     const hits = value.isRepeated || !HITS.test(value.text) ? NaN : Number(value.text);
-    if (hits <= UINT32_MAX) return hits;
-    return new BadRequestError(`the header ${header} (CHECK_HITS_HEADER) must be one whole number from 0 to ${UINT32_MAX}`);
+    if (hits <= LIMIT_MAX) return hits;
+    return new BadRequestError(`the header ${header} (CHECK_HITS_HEADER) must be one whole number from 0 to ${LIMIT_MAX}`);
   };
 }

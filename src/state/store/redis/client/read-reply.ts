@@ -38,9 +38,10 @@ export class ReplyNumbers {
     if (at >= this.values.length) throw new ReplyError(`it has ${at} numbers, and more belong to what was asked`);
     const value = this.values[at];
     this.at = at + 1;
-    if (!isWhole(value, min, max))
-      throw new ReplyError(`number ${at + 1} of it is ${describeValue(value)}, where ${min} to ${max} is possible`);
-    return value;
+    if (isWhole(value, min, max)) return value;
+    const large = readLarge(value);
+    if (isWhole(large, min, max)) return large;
+    throw new ReplyError(`number ${at + 1} of it is ${describeValue(value)}, where ${min} to ${max} is possible`);
   }
 
   /**
@@ -64,8 +65,15 @@ export function readList(reply: unknown): readonly unknown[] {
  * @throws ReplyError if it is not a whole number from `min` to `max`
  */
 export function readWhole(reply: unknown, min: number, max: number): number {
-  if (!isWhole(reply, min, max)) throw new ReplyError(`it is ${describeValue(reply)}, where ${min} to ${max} is possible`);
-  return reply;
+  if (isWhole(reply, min, max)) return reply;
+  const large = readLarge(reply);
+  if (isWhole(large, min, max)) return large;
+  throw new ReplyError(`it is ${describeValue(reply)}, where ${min} to ${max} is possible`);
+}
+
+/** A number that scripts send as a text, because node-redis adds 48 to a number on the way to it (`in_reply` in `lua/include/numbers.lua`). */
+function readLarge(reply: unknown): number | undefined {
+  return typeof reply === 'string' && /^-?90071992547409\d\d$/.test(reply) ? Number(reply) : undefined;
 }
 
 function isWhole(value: unknown, min: number, max: number): value is number {
