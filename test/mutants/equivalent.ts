@@ -16,9 +16,14 @@ const DIGITS = 'digits are converted wherever they are used: to do so earlier sa
 const NO_PLAIN_CHECK = 'a take of a plain group has at least 1 hit';
 const EMPTY = 'an empty token bucket has the level 0 either way';
 const NEVER_SO_MANY = 'no command brings so many keys';
+const EITHER_FORM = 'both readers take this number in either form: only larger ones must be texts';
 const NO_CHARGE = 'an adjustment of 0 hits applies none as a charge either';
 
 export const EQUIVALENT: Readonly<Record<string, string>> = {
+  'include/numbers.lua in_reply: if number > 9007199254740944 or number < -9007199254740944 then | 9007199254740944 -> 9007199254740943':
+    EITHER_FORM,
+  'include/numbers.lua in_reply: if number > 9007199254740944 or number < -9007199254740944 then | 9007199254740944 -> 9007199254740943 #2':
+    EITHER_FORM,
   'include/buckets.lua write_buckets: if first < bucket_count and not pcall(write_from, first + 1) then | < -> <=':
     'one further call, from behind the last bucket on, which writes none',
   'include/buckets.lua engine_of: engines[code] = engine | statement dropped':

@@ -2,6 +2,7 @@
 
 import { toByteString } from '../descriptor/byte-string';
 import type { DescriptorStatus } from '../decide/decision';
+import { UINT32_MAX } from '../rule/limit';
 import type { Match } from '../rule/match';
 import type { JsonObject } from '../rule/rule';
 import type { DecidedRequest } from './decided/decided-request';
@@ -57,6 +58,8 @@ function describe(status: DescriptorStatus, { match, rule }: { readonly match: M
       ...(currentLimit.unitMultiplier !== 1 && { unit_multiplier: currentLimit.unitMultiplier }),
       fits,
       limit_remaining: limitRemaining,
+      // The fields of the answer show less.
+      ...(Math.max(currentLimit.requestsPerUnit, limitRemaining) > UINT32_MAX && { saturated: true }),
       ...(neverFits === true && { never_fits: true, most_at_once: currentLimit.capacity }),
       ...(debt !== undefined && { debt }),
       reset_ms: Math.ceil(durationUntilResetUs / US_PER_MS),

@@ -181,7 +181,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
   }
   const capacity = capacityOf(spec);
   if (capacity > LIMIT_MAX) return { field: 'burst', message: `and the first hit are over ${LIMIT_MAX}; use a smaller one` };
-  // Of a limit that this one replaces, the overdraft is cut instead (`overdraftMaxOf`).
+  // `overdraftMaxOf` cuts the overdraft of a limit that this one replaces.
   if ((spec.overdraft?.max ?? 0) + capacity > LIMIT_MAX) {
     return { field: 'overdraft_max', message: `and the limit are over ${LIMIT_MAX} together; use a smaller one` };
   }

@@ -2,7 +2,7 @@
 
 import { REFERENCE_ALGORITHM } from '../../domain/algorithm/algorithms';
 import type { LimitOverride } from '../../domain/descriptor/descriptor';
-import { isLimitProblem, makeLimit } from '../../domain/rule/limit';
+import { isLimitProblem, makeLimit, UINT32_MAX } from '../../domain/rule/limit';
 import { UNIT_NAMES } from '../../domain/descriptor/unit';
 import { UsageError } from './usage-error';
 
@@ -24,7 +24,12 @@ export function readOverrides(tokens: readonly Token[]): ReadonlyMap<number, Lim
     if (index < 0) throw new UsageError('--limit has no --descriptor before it; write it after the descriptor that it belongs to');
     if (overrides.has(index))
       throw new UsageError(`--limit: ${JSON.stringify(value)} is the second --limit of its --descriptor; write only one`);
-    overrides.set(index, readOverride(value));
+    const override = readOverride(value);
+    if (override.requestsPerUnit > UINT32_MAX)
+      throw new UsageError(
+        `--limit: ${JSON.stringify(value)} is not accepted: requests_per_unit must be a whole number from 0 to ${UINT32_MAX}, the most that a call brings`,
+      );
+    overrides.set(index, override);
   }
   return overrides;
 }

@@ -245,7 +245,7 @@ export class AmendedModel {
 }
 
 /** More hits, of a refund too, are taken as these. */
-const HITS_MAX = 2n ** 32n;
+const HITS_MAX = 2n ** 53n;
 
 /** Of domains without rules, those that are counted by name. */
 const UNKNOWN_DOMAINS_MAX = 100;

@@ -31,17 +31,19 @@ const MISTAKES: readonly Mistake[] = [
   {
     reference: 'cannot unmarshal !!str into uint32',
     files: [descriptor('rate_limit: { unit: day, requests_per_unit: many }')],
-    lines: ['a.yaml:3:59: descriptors[0].rate_limit.requests_per_unit: "many" must be a whole number from 0 to 4294967295, unquoted'],
+    lines: ['a.yaml:3:59: descriptors[0].rate_limit.requests_per_unit: "many" must be a whole number from 0 to 9007199254740991, unquoted'],
   },
   {
     reference: 'cannot unmarshal !!int into uint32',
     files: [descriptor('rate_limit: { unit: day, requests_per_unit: -1 }')],
-    lines: ['a.yaml:3:59: descriptors[0].rate_limit.requests_per_unit: "-1" must be a whole number from 0 to 4294967295, unquoted'],
+    lines: ['a.yaml:3:59: descriptors[0].rate_limit.requests_per_unit: "-1" must be a whole number from 0 to 9007199254740991, unquoted'],
   },
   {
     reference: 'cannot unmarshal !!int into uint32',
-    files: [descriptor('rate_limit: { unit: day, requests_per_unit: 4294967296 }')],
-    lines: ['a.yaml:3:59: descriptors[0].rate_limit.requests_per_unit: "4294967296" must be a whole number from 0 to 4294967295, unquoted'],
+    files: [descriptor('rate_limit: { unit: day, requests_per_unit: 9007199254740992 }')],
+    lines: [
+      'a.yaml:3:59: descriptors[0].rate_limit.requests_per_unit: "9007199254740992" must be a whole number from 0 to 9007199254740991, unquoted',
+    ],
   },
   {
     reference: 'cannot unmarshal !!map into []config.YamlDescriptor',

@@ -60,7 +60,7 @@ describe.each(WAYS)('on the %s store, over %s', (store, transport) => {
     });
   });
 
-  test.each(['4294967295', '18446744073709551615'])('%s hits are denied and take nothing', async (value) => {
+  test.each(['4294967295', '9007199254740991', '18446744073709551615'])('%s hits are denied and take nothing', async (value) => {
     const descriptor = fresh({ hits_addend: { value } });
     expect((await client.ask('d', [descriptor])).overall_code).toBe(OVER_LIMIT);
     const peek = await client.ask('d', [{ ...descriptor, hits_addend: { value: '0' } }]);

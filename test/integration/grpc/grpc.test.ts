@@ -141,7 +141,7 @@ describe.each(TRANSPORTS)('ShouldRateLimit over gRPC (%s)', (transport) => {
       ],
     });
     expect(harness.requests[0]?.hits).toBe(4294967295);
-    expect(harness.requests[0]?.descriptors.map(({ hits }) => hits)).toEqual([2 ** 32, 2 ** 32, 4294967295, 0, -3, undefined]);
+    expect(harness.requests[0]?.descriptors.map(({ hits }) => hits)).toEqual([2 ** 53, 2 ** 53, 4294967295, 0, -3, undefined]);
   });
 
   it('the server rejects two million empty descriptors by their bytes, without creating them', async () => {

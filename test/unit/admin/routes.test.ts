@@ -403,7 +403,7 @@ test.each([
   [
     { entries: [{ key: 'merchant' }], limit: { requests_per_unit: -1, unit: 'day' } },
     'body/limit/requests_per_unit',
-    /^it must be a whole number from 0 to 4294967295$/,
+    /^it must be a whole number from 0 to 9007199254740991$/,
   ],
   [{ entry: [] }, 'body/entries', /^it is missing; give a list of 1 to 16 items, such as \[\{"key":"text"\}\]$/],
   [

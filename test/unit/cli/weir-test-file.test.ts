@@ -54,7 +54,7 @@ const GOOD: readonly string[] = [
   ...['0s', '0', '100ms', '1m30s', '1.5h', '2d', '2026-01-02T00:00:00Z', '2026-01-02T01:00:00.000001+01:00', '~'].map((at) =>
     after(`at: ${at}`),
   ),
-  ...['hits: 0', 'hits: -1', 'hits: 4294967296', 'times: 1000000', 'times: 3, every: 100ms', 'domain: ~, descriptors: ~'].map(after),
+  ...['hits: 0', 'hits: -1', 'hits: 9007199254740992', 'times: 1000000', 'times: 3, every: 100ms', 'domain: ~, descriptors: ~'].map(after),
   ...[
     '[]',
     '[{}]',
@@ -119,7 +119,7 @@ const BAD: readonly (readonly [text: string, problem: string])[] = [
       ['times: "3"', 'times must be a whole number'],
       ['times: 1.5', 'times must be a whole number'],
       ['hits: many', 'hits must be a whole number'],
-      ['hits: 4294967297', 'hits must be a whole number'],
+      ['hits: 9007199254740994', 'hits must be a whole number'],
       ['domain: [d]', 'domain must be a text'],
       ['descriptors: {a: b}', 'descriptors must be a list'],
       ['descriptors: [a]', 'descriptors[0] must be a map of keys and values'],

@@ -42,17 +42,17 @@ describe('a file of limits', () => {
     [
       'a number in quotes',
       limit('unit: hour, requests_per_unit: "5"'),
-      [`3:63 ${AT}.requests_per_unit: "5" must be a whole number from 0 to 4294967295, unquoted`],
+      [`3:63 ${AT}.requests_per_unit: "5" must be a whole number from 0 to 9007199254740991, unquoted`],
     ],
     [
       'a negative number',
       limit('unit: hour, requests_per_unit: -5'),
-      [`3:63 ${AT}.requests_per_unit: "-5" must be a whole number from 0 to 4294967295, unquoted`],
+      [`3:63 ${AT}.requests_per_unit: "-5" must be a whole number from 0 to 9007199254740991, unquoted`],
     ],
     [
       'a negative number beside a burst',
       limit('unit: minute, requests_per_unit: -1, burst: 3'),
-      [`3:65 ${AT}.requests_per_unit: "-1" must be a whole number from 0 to 4294967295, unquoted`],
+      [`3:65 ${AT}.requests_per_unit: "-1" must be a whole number from 0 to 9007199254740991, unquoted`],
     ],
     [
       'a fraction',
@@ -64,7 +64,7 @@ describe('a file of limits', () => {
     [
       'a burst that is a word',
       limit('unit: second, requests_per_unit: 5, burst: many'),
-      [`3:75 ${AT}.burst: "many" must be a whole number from 0 to 4294967295, unquoted`],
+      [`3:75 ${AT}.burst: "many" must be a whole number from 0 to 9007199254740991, unquoted`],
     ],
     [
       'no requests_per_unit',

@@ -215,10 +215,10 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
     text: descriptor(`${LIMIT}      unlimited: yes\n      unit: day\n`),
     line: 'c.yaml:6:13: descriptors[0].rate_limit.unit: conflicts with unlimited: true; remove one of them',
   },
-  ...['-1', '4294967296', '-1.5', '1e3', '"5"', 'many', '_1'].map((number) => ({
+  ...['-1', '9007199254740992', '9007199254740993', '-1.5', '1e3', '"5"', 'many', '_1'].map((number) => ({
     mistake: `requests_per_unit: ${number}`,
     text: descriptor(`${LIMIT}      unit: day\n      requests_per_unit: ${number}\n`),
-    line: `c.yaml:6:26: descriptors[0].rate_limit.requests_per_unit: "${number.replaceAll('"', '')}" must be a whole number from 0 to 4294967295, unquoted`,
+    line: `c.yaml:6:26: descriptors[0].rate_limit.requests_per_unit: "${number.replaceAll('"', '')}" must be a whole number from 0 to 9007199254740991, unquoted`,
   })),
   {
     mistake: 'a leading zero',
@@ -268,7 +268,7 @@ describe('A bad configuration', () => {
     expect(problemsOf(text, 'domain: [')).toEqual([
       'c.yaml:4:5: descriptors[0].vlaue: unknown key in a descriptor; did you mean value?',
       `c.yaml:6:13: descriptors[0].rate_limit.unit: unknown unit "fortnight"; use one of ${UNITS}`,
-      'c.yaml:7:26: descriptors[0].rate_limit.requests_per_unit: "lots" must be a whole number from 0 to 4294967295, unquoted',
+      'c.yaml:7:26: descriptors[0].rate_limit.requests_per_unit: "lots" must be a whole number from 0 to 9007199254740991, unquoted',
       'c2.yaml:1:10: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ]);
   });

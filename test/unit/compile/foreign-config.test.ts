@@ -89,7 +89,7 @@ describe('a rate with a fraction', () => {
       '"1.5" is not a whole number; the same rate is unit: minute, unit_multiplier: 6, requests_per_unit: 3',
     ],
     ['{ unit: second, requests_per_unit: 5.0 }', '"5.0" is not a whole number; write 5'],
-    ['{ unit: year, requests_per_unit: 0.000000001 }', '"0.000000001" must be a whole number from 0 to 4294967295, unquoted'],
+    ['{ unit: year, requests_per_unit: 0.000000001 }', '"0.000000001" must be a whole number from 0 to 9007199254740991, unquoted'],
   ])('a rate with a fraction gets a hint: %s', (limit, message) => {
     expect(limitErrors(limit).map((error) => error.replace(/^\S+ descriptors\[0\]\.rate_limit\.requests_per_unit: /, ''))).toEqual([
       message,

@@ -86,6 +86,8 @@ describe('A valid configuration', () => {
     ['0o17', 15],
     ['0b101', 5],
     ['4294967295', 4294967295],
+    ['4294967296', 4294967296],
+    ['9007199254740991', Number.MAX_SAFE_INTEGER],
   ])('requests_per_unit: %s is read as %d', (yaml, requestsPerUnit) => {
     expect(ruleOf(`unit: day, requests_per_unit: ${yaml}`)?.limits).toMatchObject([{ requestsPerUnit }]);
   });

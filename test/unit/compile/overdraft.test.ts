@@ -68,7 +68,7 @@ test('an invalid overdraft is reported at its place', () => {
     'domain: d\noverdraft: yes please\ndescriptors:\n  - { key: k, rate_limit: { unit: day, requests_per_unit: 5, overdraft: true, overdraft_max: -1 } }\n  - { key: l, rate_limit: { unit: day, requests_per_unit: 5, algorithm: sliding_window_log, overdraft: true, overdraft_max: 10001 } }\n';
   expect(problemsOf(text)).toEqual([
     'c.yaml:2:12: overdraft: "yes please" is not a boolean; use true or false, unquoted',
-    'c.yaml:4:94: descriptors[0].rate_limit.overdraft_max: "-1" must be a whole number from 0 to 4294967295, unquoted',
+    'c.yaml:4:94: descriptors[0].rate_limit.overdraft_max: "-1" must be a whole number from 0 to 9007199254740991, unquoted',
     'c.yaml:5:125: descriptors[1].rate_limit.overdraft_max: 10001 is over 10000, the most that sliding_window_log remembers below zero; use sliding_window_counter',
   ]);
 });

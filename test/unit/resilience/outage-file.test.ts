@@ -171,7 +171,7 @@ const damaged: readonly (readonly [string, string, RegExp])[] = [
   ['zeros behind the head', `${HEAD}${'\0'.repeat(100)}\n`, /JSON/],
   ['keys of another prefix', HEAD.replace('""', '"x"'), /another CACHE_KEY_PREFIX/],
   ['a negative count', lineOf({ used: -1 }), /used is out of range/],
-  ['a count beyond all limits', lineOf({ owed: 2 ** 40 }), /owed is out of range/],
+  ['a count beyond all limits', lineOf({ owed: 2 ** 53 }), /owed is out of range/],
   ['an unknown algorithm', lineOf({ limit: { ...LIMIT, algorithm: 'toString' } }), /algorithm/],
   ['billions of slots', lineOf({ limit: { ...LIMIT, algorithm: 'in_flight', capacity: 4e9 } }), /capacity/],
   ['a key with a line feed', lineOf({ bucketKey: 'a\nb' }), /bucketKey is not a key/],

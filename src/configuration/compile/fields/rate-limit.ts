@@ -134,6 +134,11 @@ const FIELDS = {
         says: '5 takes over 100 years to fill at this rate; use a smaller burst or more requests_per_unit',
         unseen: UNSEEN,
       },
+      {
+        write: 'requests_per_unit: 60, burst: 9007199254740991, algorithm: leaky_bucket',
+        says: '9007199254740991 and the first hit are over 9007199254740991; use a smaller one',
+        unseen: UNSEEN,
+      },
     ],
     counts: true,
   }),
@@ -221,7 +226,14 @@ const FIELDS = {
     unset: 'the capacity of the limit',
     meaning: 'How many hits below zero usage reports may take a bucket. Only with `overdraft: true`.',
     example: '1000',
-    mistakes: [overLog('overdraft_max', 'remembers below zero')],
+    mistakes: [
+      overLog('overdraft_max', 'remembers below zero'),
+      {
+        write: 'requests_per_unit: 60, overdraft: true, overdraft_max: 9007199254740991',
+        says: '9007199254740991 and the limit are over 9007199254740991 together; use a smaller one',
+        unseen: UNSEEN,
+      },
+    ],
     counts: true,
     shown(limit) {
       const max = overdraftMaxOf(limit);

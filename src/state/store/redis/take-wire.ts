@@ -64,7 +64,7 @@ function isPlain(group: Group): boolean {
 function isPlainTake({ limit, mode, hits, overdraftMax, peek, slotId }: Take): boolean {
   const { algorithm, edgesUs, requestsPerUnit, capacity } = limit;
   if (mode !== 'enforced' || hits <= 0 || overdraftMax !== undefined || peek === true || slotId !== undefined) return false;
-  // What is left of a larger one may have to be a text.
+  // The rest of a larger one may have to be a text.
   if (edgesUs !== undefined || requestsPerUnit === 0 || capacity > PLAIN_CAPACITY_MAX) return false;
   return TRAITS[algorithm].isPlain && (!isOfWindow(limit) || capacity === requestsPerUnit);
 }

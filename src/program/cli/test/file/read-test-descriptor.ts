@@ -3,7 +3,7 @@
 import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
 import { toByteString } from '../../../../domain/descriptor/byte-string';
 import { HITS_MAX, type Descriptor, type Entry, type LimitOverride } from '../../../../domain/descriptor/descriptor';
-import { LIMIT_MAX, UINT32_MAX } from '../../../../domain/rule/limit';
+import { UINT32_MAX } from '../../../../domain/rule/limit';
 import type { ConfigNode } from '../../../../configuration/yaml/config-node';
 import type { NodeReader } from './node-reader';
 
@@ -55,7 +55,7 @@ function readOverride(node: ConfigNode | undefined, path: string, reader: NodeRe
   const [, requests, multiplier = 1, word] = OVERRIDE.exec(reader.text(node, path)) ?? [];
   const unit = UNIT_NAMES.find((each) => each === word);
   const override = { requestsPerUnit: Number(requests), unitMultiplier: Number(multiplier) };
-  if (unit !== undefined && override.requestsPerUnit <= LIMIT_MAX && override.unitMultiplier <= UINT32_MAX) return { ...override, unit };
+  if (unit !== undefined && override.requestsPerUnit <= UINT32_MAX && override.unitMultiplier <= UINT32_MAX) return { ...override, unit };
   reader.report(node, path, `must be a limit such as 20/minute or 20/5minute, with one of ${UNIT_NAMES.join(', ')}`);
   return undefined;
 }
