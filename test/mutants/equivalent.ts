@@ -16,10 +16,19 @@ const DIGITS = 'digits are converted wherever they are used: to do so earlier sa
 const NO_PLAIN_CHECK = 'a take of a plain group has at least 1 hit';
 const EMPTY = 'an empty token bucket has the level 0 either way';
 const NEVER_SO_MANY = 'no command brings so many keys';
+const CARRIED_LATER = 'the factor is below the divisor, so the next step carries the one that this step leaves';
 const EITHER_FORM = 'both readers take this number in either form: only larger ones must be texts';
 const NO_CHARGE = 'an adjustment of 0 hits applies none as a charge either';
 
 export const EQUIVALENT: Readonly<Record<string, string>> = {
+  'include/numbers.lua in_reply: if number > 9007199254740944 or number < -9007199254740944 then | - -> nothing':
+    'small numbers as texts, which the store refuses: test/contract/redis-store.test.ts',
+  'include/arithmetic.lua multiply_divide: if below >= 0 then | >= -> >': CARRIED_LATER,
+  'include/arithmetic.lua multiply_divide: if below >= 0 then | 0 -> 1': CARRIED_LATER,
+  'include/arithmetic.lua multiply_divide: if below >= 0 then | 0 -> (-1)':
+    'seen only at a remainder of half the divisor, less a half: test/parity/arithmetic.test.ts',
+  'include/numbers.lua in_reply: if number > 9007199254740944 or number < -9007199254740944 then | > -> >=': EITHER_FORM,
+  'include/numbers.lua in_reply: if number > 9007199254740944 or number < -9007199254740944 then | < -> <=': EITHER_FORM,
   'include/numbers.lua in_reply: if number > 9007199254740944 or number < -9007199254740944 then | 9007199254740944 -> 9007199254740943':
     EITHER_FORM,
   'include/numbers.lua in_reply: if number > 9007199254740944 or number < -9007199254740944 then | 9007199254740944 -> 9007199254740943 #2':

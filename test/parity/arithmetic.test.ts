@@ -75,6 +75,8 @@ test('refill gives the same in both twins', async () => {
       [-1, 0, 1].map((off) => ({ amount: EXACT_MAX / requests - 1, rest: requests + off, requests, windowUs: 1_000_000 })),
     ),
   ];
+  // A remainder of half the window, less a half, where one factor is halved.
+  asked.push({ amount: 1_000_000, rest: 0, requests: 12_001_012_002, windowUs: 1_000_001 });
   const inLua = await askLua('refill', asked);
   const sides = { exact: 0, long: 0 };
   for (const [i, { amount, rest, requests, windowUs }] of asked.entries()) {
