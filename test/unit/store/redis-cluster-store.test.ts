@@ -365,3 +365,16 @@ test('a closed client closes every node and opens none', async () => {
   await expect(ask(LOW)).rejects.toBeInstanceOf(StoreError);
   expect([node(A).isClosed, node(B).isClosed, nodes.has('c:3')]).toEqual([true, true, false]);
 });
+
+test('a client that is closed before it connects does not wait to connect', async () => {
+  const unopened = open([C]);
+  await unopened.close();
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+  try {
+    const connecting = unopened.connect({ waitMs: 60_000 });
+    expect(jest.getTimerCount()).toBe(0);
+    await connecting;
+  } finally {
+    jest.useRealTimers();
+  }
+});

@@ -104,6 +104,7 @@ export class ClusterNodes {
 
   /** Resolves when the node of every slot is connected, or after `waitMs`. */
   async connect({ waitMs }: { readonly waitMs: number }): Promise<void> {
+    if (this.isClosed) return;
     let timer: NodeJS.Timeout | undefined;
     const whole = new Promise<void>((resolve) => {
       this.onWhole = resolve;
