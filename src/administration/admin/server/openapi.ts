@@ -33,7 +33,7 @@ export function openApiOf({ routes, version }: OpenApiInput): Json {
     info: {
       title: 'Weir admin API',
       version,
-      description: 'Reads and changes the limits of a running Weir. Each operation needs a role: viewer, support or admin.',
+      description: 'Reads and changes the limits of a running Weir. Each operation needs a role: tenant, viewer, support or admin.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     security: [{ bearer: [] }],
