@@ -24,8 +24,8 @@ const FRESH_MS = MS_PER_S;
 /** Answers that are kept or under way. Beyond it the oldest are forgotten. */
 const ANSWERS_MAX = 1_000;
 
-/** Questions of tenants that wait for the store together: the rest of its queue is for operators. */
-const WAITING_MAX = 64;
+/** Tenants whose usage is read in a second: the rest of the store's queue is for the other routes. */
+const READS_MAX = 64;
 
 /** The longest time that denials are counted over, in minutes. */
 const DENIED_MINUTES = 60;
@@ -116,12 +116,13 @@ function answerFor(subject: TenantName, backend: AdminBackend): Promise<Usage> {
   const key = JSON.stringify([subject.domain, subject.tenant]);
   const last = known.get(key);
   if (last !== undefined && nowMs - last.atMs < FRESH_MS && nowMs >= last.atMs) return last.usage;
-  const waiting = [...known.values()].filter(({ atMs }) => nowMs - atMs < FRESH_MS).length;
-  if (waiting >= WAITING_MAX) throw new UnavailableError('too many tenants ask at once; try again in a second');
+  const reads = [...known.values()].filter(({ atMs }) => nowMs - atMs < FRESH_MS).length;
+  if (reads >= READS_MAX) throw new UnavailableError('too many tenants ask at once; try again in a second');
   const answer = { atMs: nowMs, usage: readUsage(subject, backend) };
   known.delete(key);
   known.set(key, answer);
-  answer.usage.catch(() => known.delete(key));
+  // A later answer stays.
+  answer.usage.catch(() => known.get(key) === answer && known.delete(key));
   for (const oldest of known.keys()) {
     if (known.size <= ANSWERS_MAX) break;
     known.delete(oldest);

@@ -13,7 +13,7 @@ const VALUE = /^[!-~](?:[ -~]{0,254}[!-~])?$/;
 
 /** Envoy and HTTP decide by these, or forbid them. */
 const RESERVED =
-  /^(?:host|connection|content-length|content-type|transfer-encoding|te|trailer|upgrade|keep-alive|authorization|cookie|set-cookie|x-envoy-.*)$/;
+  /^(?:host|connection|content-length|content-type|transfer-encoding|te|trailer|upgrade|keep-alive|expect|content-encoding|(?:proxy-)?authorization|cookie|set-cookie|forwarded|x-forwarded-.*|x-envoy-.*)$/;
 
 /** A map of header names in small letters to values of printable ASCII. */
 function headers(): FieldType<readonly SoftHeader[]> {
