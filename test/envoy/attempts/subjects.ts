@@ -120,6 +120,21 @@ const FURTHER: readonly Subject[] = [
     neverFull: 'each request gives its slot back',
   },
   {
+    example: 'mcp-tools',
+    by: 'calls of a tool by a user',
+    request: (caller) => {
+      const { headers = [] } = withToken('/mcp', 'mcp')(caller);
+      const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_query"}}';
+      const described = [['content-type', 'application/json'] as const, ['content-length', String(body.length)] as const];
+      return { from: caller.address, method: 'POST', target: '/mcp', headers: [...headers, ...described], body };
+    },
+    passes: 5,
+    descriptor: ({ name }) => ({ version: '2.0', method: 'tools/call', tool: 'run_query', user: name }),
+    forged: ['x-user'],
+    // Without a body no tool is called.
+    bound: ({ method }) => (method === 'POST' ? undefined : 300),
+  },
+  {
     example: 'costs',
     by: 'bytes of uploads',
     request: ({ address }) => ({

@@ -61,7 +61,7 @@ export const WEAKENED: readonly Example[] = [
   },
 ];
 
-const USAGE = ['llm-tokens', 'failed-logins', 'in-flight', 'estimate'];
+const USAGE = ['llm-tokens', 'failed-logins', 'in-flight', 'estimate', 'mcp-tools'];
 
 const JWKS = `{"keys":[{"kty":"EC","crv":"P-256","alg":"ES256",${Object.values(KEYS).join(',')}}]}`;
 
