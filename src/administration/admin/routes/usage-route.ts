@@ -21,10 +21,7 @@ const DESCRIPTORS_MAX = 20;
 /** A repeated question within this time gets the answer before it: tenants cost the store one read a second each at most. */
 const FRESH_MS = MS_PER_S;
 
-/** Answers that are kept or under way. Beyond it the oldest are forgotten. */
-const ANSWERS_MAX = 1_000;
-
-/** Tenants whose usage is read in a second: the rest of the store's queue is for the other routes. */
+/** Tenants whose usage is read in a second, and so the most answers that are kept: the rest of the store's queue is for the other routes. */
 const READS_MAX = 64;
 
 /** The longest time that denials are counted over, in minutes. */
@@ -74,7 +71,7 @@ interface Answer {
   readonly usage: Promise<Usage>;
 }
 
-/** By domain and tenant, the oldest first. */
+/** By domain and tenant: those that are not older than `FRESH_MS`. */
 const answers = new WeakMap<AdminBackend, Map<string, Answer>>();
 
 export const tenantUsage = route({
@@ -114,19 +111,14 @@ function answerFor(subject: TenantName, backend: AdminBackend): Promise<Usage> {
   if (known === undefined) answers.set(backend, (known = new Map<string, Answer>()));
   const nowMs = backend.nowMs();
   const key = JSON.stringify([subject.domain, subject.tenant]);
-  const last = known.get(key);
-  if (last !== undefined && nowMs - last.atMs < FRESH_MS && nowMs >= last.atMs) return last.usage;
-  const reads = [...known.values()].filter(({ atMs }) => nowMs - atMs < FRESH_MS).length;
-  if (reads >= READS_MAX) throw new UnavailableError('too many tenants ask at once; try again in a second');
+  for (const [each, { atMs }] of known) if (nowMs - atMs >= FRESH_MS || nowMs < atMs) known.delete(each);
+  const fresh = known.get(key);
+  if (fresh !== undefined) return fresh.usage;
+  if (known.size >= READS_MAX) throw new UnavailableError('too many tenants ask at once; try again in a second');
   const answer = { atMs: nowMs, usage: readUsage(subject, backend) };
-  known.delete(key);
   known.set(key, answer);
   // A later answer stays.
   answer.usage.catch(() => known.get(key) === answer && known.delete(key));
-  for (const oldest of known.keys()) {
-    if (known.size <= ANSWERS_MAX) break;
-    known.delete(oldest);
-  }
   return answer.usage;
 }
 
