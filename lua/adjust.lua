@@ -4,7 +4,7 @@ and gives back hits of earlier takes.
 
 KEYS[i]   the bucket of adjustment i; a bucket may come more than once
 ARGV      for each adjustment: algorithm (1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding
-                               window counter, 6 requests in flight),
+                               window counter, 6 requests in flight, 7 budget),
                                hits (positive: charged, as many as there is room for; negative: given back),
                                taken_at_us, used_before (of hits given back: now_us of their take, and the hits used
                                before it; else 0),
@@ -29,6 +29,7 @@ changed nothing, unless its error begins with PARTLY (include/writing.lua). No k
 --- @load "sliding-window-log"
 --- @load "sliding-window-counter"
 --- @load "in-flight"
+--- @load "budget"
 --- @include "adjust-bucket"
 --- @include "server-time"
 --- @include "writing"

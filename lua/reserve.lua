@@ -45,6 +45,7 @@ the one, the other says nothing.
 --- @load "sliding-window-log"
 --- @load "sliding-window-counter"
 --- @load "in-flight"
+--- @load "budget"
 --- @include "decide-group"
 --- @include "adjust-bucket"
 --- @include "reservation"

@@ -26,7 +26,7 @@ ARGV      Whole numbers in decimal, but for the ids of slots. Two forms: plain a
       flags         sum of 1: shadow, 2: a quota descriptor always fits, 4: dry, which takes nothing
       takes         number of takes
       for each take:
-        algorithm   1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding window counter, 6 requests in flight
+        algorithm   1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding window counter, 6 requests in flight, 7 budget
         kind        0 enforced, 1 quota, 2 shadow; plus 3: a usage report; plus 6: a peek, which always fits; plus 12: it names a slot by an id
         descriptor
         hits        0: a check, which fits while one hit is left; negative: a refund
@@ -74,6 +74,7 @@ local function load_general_path()
 --- @load "sliding-window-log"
 --- @load "sliding-window-counter"
 --- @load "in-flight"
+--- @load "budget"
 --- @include "decide-group"
 --- @include "buckets"
 --- @include "general-groups"

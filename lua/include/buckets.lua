@@ -1,8 +1,8 @@
 --[[
 The buckets that a run names, as Redis holds them: read when first asked for, written once at the end. Not pure: it calls redis.
 ]]
---- @needs "numbers" "writing" "token-bucket" "fixed-window" "leaky-bucket" "sliding-window-log" "sliding-window-counter" "in-flight"
-local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter, load_in_flight }
+--- @needs "numbers" "writing" "token-bucket" "fixed-window" "leaky-bucket" "sliding-window-log" "sliding-window-counter" "in-flight" "budget"
+local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter, load_in_flight, load_budget }
 -- Local, as are the short names of numbers.lua.
 local call_redis, pcall_redis = redis.call, redis.pcall
 
@@ -30,6 +30,8 @@ local function write_bucket(bucket)
     if bucket.exists then
       call_redis('DEL', bucket.key)
     end
+  elseif bucket.engine.is_kept then
+    call_redis('SET', bucket.key, bucket.engine.pack(bucket.state, bucket.limit))
   elseif bucket.expires_after_us then
     call_redis('SET', bucket.key, bucket.engine.pack(bucket.state, bucket.limit), 'PX', ttl_ms(bucket.expires_after_us))
   else

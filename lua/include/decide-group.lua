@@ -288,7 +288,8 @@ local function decide_one(take, now_us, reply, at)
   local stored = bucket.state
   local state = stored and engine.advance(stored, limit, now_us) or engine.fresh(limit, now_us)
   local room = engine.room(state, limit)
-  if hits > room then
+  -- The room of a budget is cut to what is exact, so there may be more.
+  if hits > room or room == EXACT_MAX then
     return nil
   end
   state = engine.charge(state, hits)

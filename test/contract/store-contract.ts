@@ -1,7 +1,8 @@
 /** What every store must do, whatever it is made of: run by each store's own test file. */
 
 import { slotIdOf } from '../../src/domain/bucket/slot-id';
-import { NEVER, NOT_ADJUSTED, type Group, type GroupVerdict, type Adjustment, type Take } from '../../src/domain/bucket/take';
+import { NEVER } from '../../src/domain/algorithm/engine';
+import { NOT_ADJUSTED, type Group, type GroupVerdict, type Adjustment, type Take } from '../../src/domain/bucket/take';
 import type { Mode } from '../../src/domain/rule/mode';
 import type { Store } from '../../src/state/store/port/store';
 import { BUCKET_ALGORITHMS, groupOf, LIMITS, adjustment, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
@@ -528,12 +529,23 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a', limit)).toBe(5);
       });
 
-      test.each(BUCKET_ALGORITHMS)('a bucket gets back no more than is used (%s)', async (algorithm) => {
-        const limit = LIMITS[algorithm];
-        expect(await adjust('a', { limit, hits: -1, takenAtUs: START_US, usedBefore: 0 })).toBe(0);
+      test.each(BUCKET_ALGORITHMS.filter((algorithm) => algorithm !== 'budget'))(
+        'a bucket gets back no more than is used (%s)',
+        async (algorithm) => {
+          const limit = LIMITS[algorithm];
+          expect(await adjust('a', { limit, hits: -1, takenAtUs: START_US, usedBefore: 0 })).toBe(0);
+          await decide(groupOf([take('a', { limit, hits: 2 })]));
+          expect(await adjust('a', { limit, hits: -3, takenAtUs: START_US, usedBefore: 0 })).toBe(2);
+          expect(await remaining('a', limit)).toBe(limit.capacity);
+        },
+      );
+
+      test('a budget gets back all, also beyond its limit', async () => {
+        const limit = LIMITS.budget;
+        expect(await adjust('a', { limit, hits: -1, takenAtUs: START_US, usedBefore: 0 })).toBe(1);
         await decide(groupOf([take('a', { limit, hits: 2 })]));
-        expect(await adjust('a', { limit, hits: -3, takenAtUs: START_US, usedBefore: 0 })).toBe(2);
-        expect(await remaining('a', limit)).toBe(limit.capacity);
+        expect(await adjust('a', { limit, hits: -3, takenAtUs: START_US, usedBefore: 0 })).toBe(3);
+        expect(await remaining('a', limit)).toBe(limit.capacity + 2);
       });
 
       test.each([

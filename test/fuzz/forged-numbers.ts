@@ -1,6 +1,7 @@
 /** Replies of the scripts as lists of numbers, forged and read by themselves: a million cost what a thousand cost over a socket. */
 
-import { NEVER, NOT_ADJUSTED, type Group, type Adjustment, type Take, type Verdict } from '../../src/domain/bucket/take';
+import { NEVER } from '../../src/domain/algorithm/engine';
+import { NOT_ADJUSTED, type Group, type Adjustment, type Take, type Verdict } from '../../src/domain/bucket/take';
 import { loadScript } from '../../src/state/store/redis/script-loader';
 import { decodeApplied, encodeAdjustments } from '../../src/state/store/redis/adjust-wire';
 import type { GroupOutcome } from '../../src/state/store/port/store';

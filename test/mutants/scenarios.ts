@@ -6,7 +6,7 @@ import type { BucketLimit, Group, Adjustment, Take } from '../../src/domain/buck
 import { UINT32_MAX } from '../../src/domain/rule/limit';
 import { groupOf, LIMITS, adjustment, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
 import { packState } from '../support/redis/pack-state';
-import { plainSchedules, schedules, settlingSchedules, type ScheduleStep } from '../support/random/schedules';
+import { HIT_ALGORITHMS, plainSchedules, schedules, settlingSchedules, type ScheduleStep } from '../support/random/schedules';
 import { slotSchedules } from '../support/random/slot-schedules';
 import { loadTimelines } from '../support/decisions/timelines';
 import type { Batch } from './kill-suite';
@@ -33,13 +33,13 @@ export function loadBatches(): readonly Batch[] {
     batch('TTL of several limits', ttlsOfSeveralLimits()),
     batch('TTL of adjustments', ttlsOfAdjustments()),
     batch('timeline', timelines()),
-    ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random ${algorithm ?? 'mix'}`, randoms(schedules(algorithm)))),
+    ...[undefined, ...HIT_ALGORITHMS].map((algorithm) => batch(`random ${algorithm ?? 'mix'}`, randoms(schedules(algorithm)))),
     batch('random plain', randoms(plainSchedules())),
     batch('the long way', [...decisions(), ...folds(), ...edges(), ...timelines(), ...plain()].map(theLongWay)),
     batch('TTL, the long way', ttls().map(theLongWay)),
     batch('random plain, the long way', randoms(plainSchedules()).map(theLongWay)),
     batch('random slots', randomSlots()),
-    ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random adjustments, ${algorithm ?? 'mix'}`, randomAdjustments(algorithm))),
+    ...[undefined, ...HIT_ALGORITHMS].map((algorithm) => batch(`random adjustments, ${algorithm ?? 'mix'}`, randomAdjustments(algorithm))),
   ];
 }
 
@@ -1146,6 +1146,7 @@ function unreadable(): readonly Scenario[] {
       '\x01'.repeat(13),
     ],
     leaky_bucket: ['1 0 5 '],
+    budget: ['text', '1.5', '1e3', '--1', ' 1', BEYOND_EXACT, `-${BEYOND_EXACT}`],
     fixed_window: ['text', '30 1x', 'x30 1', `${BEYOND_EXACT} 1`, `30 ${BEYOND_EXACT}`, BEYOND_EXACT, '-1', '1.5', 'nan'],
     sliding_window_log: ['abc', 'twelve bytes', ''.padEnd(14, 'x'), ''.padEnd(16, 'x')],
     sliding_window_counter: ['text', '30 1 1x', 'x30 1 1', `${BEYOND_EXACT} 1 1`, `30 ${BEYOND_EXACT} 1`, `30 1 ${BEYOND_EXACT}`],

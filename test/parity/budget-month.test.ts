@@ -1,6 +1,7 @@
 /** After a month of an LLM gateway on a budget of 2^40 micro-dollars, both stores agree with a ledger to the last unit. */
 
-import { NEVER, type Group } from '../../src/domain/bucket/take';
+import { NEVER } from '../../src/domain/algorithm/engine';
+import type { Group } from '../../src/domain/bucket/take';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';
 import type { Store } from '../../src/state/store/port/store';
 import { groupOf, take } from '../support/decisions/groups';

@@ -5,16 +5,16 @@
  */
 
 import fc from 'fast-check';
-import { ALGORITHMS, type BucketState } from '../../src/domain/algorithm/algorithms';
+import type { BucketState } from '../../src/domain/algorithm/algorithms';
 import { decideGroup } from '../support/decisions/decide-group';
 import { Model } from '../support/model/model';
 import { seeded } from '../support/random/random';
-import { schedules, type ScheduleStep } from '../support/random/schedules';
+import { HIT_ALGORITHMS, schedules, type ScheduleStep } from '../support/random/schedules';
 
 const RUNS = 1_000;
 const TIMEOUT_MS = 120_000;
 
-test.each([...ALGORITHMS, undefined])(
+test.each([...HIT_ALGORITHMS, undefined])(
   'model and engine of %s agree (undefined: any mix)',
   (algorithm) => {
     fc.assert(fc.property(schedules(algorithm), runOnBoth), seeded(RUNS));

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';
-import { ALGORITHMS, type BucketState } from '../../src/domain/algorithm/algorithms';
+import type { BucketState } from '../../src/domain/algorithm/algorithms';
 import type { Group, Adjustment } from '../../src/domain/bucket/take';
 import type { BucketWrite } from '../../src/domain/decide/decide-group';
 import { adjustBucket } from '../../src/domain/decide/adjust-bucket';
@@ -11,7 +11,14 @@ import { packState } from '../support/redis/pack-state';
 import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { seeded } from '../support/random/random';
-import { plainSchedules, schedules, settlingSchedules, type ScheduleStep, type SettlingStep } from '../support/random/schedules';
+import {
+  HIT_ALGORITHMS,
+  plainSchedules,
+  schedules,
+  settlingSchedules,
+  type ScheduleStep,
+  type SettlingStep,
+} from '../support/random/schedules';
 import { slotSchedules } from '../support/random/slot-schedules';
 
 const RUNS = 1_000;
@@ -30,7 +37,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-test.each([...ALGORITHMS, undefined])(
+test.each([...HIT_ALGORITHMS, undefined])(
   'twins of %s agree (undefined: any mix)',
   async (algorithm) => {
     await fc.assert(fc.asyncProperty(schedules(algorithm), runOnBoth), seeded(RUNS));
@@ -38,7 +45,7 @@ test.each([...ALGORITHMS, undefined])(
   TIMEOUT_MS,
 );
 
-test.each([...ALGORITHMS, undefined])(
+test.each([...HIT_ALGORITHMS, undefined])(
   'twins of %s agree with dry groups and adjustments in between (undefined: any mix)',
   async (algorithm) => {
     await fc.assert(fc.asyncProperty(settlingSchedules(algorithm), runOnBoth), seeded(RUNS));

@@ -10,7 +10,7 @@ export interface Session {
   readonly ends_in_s?: number;
 }
 
-export type Unit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+export type Unit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year' | 'total';
 
 export interface LimitValues {
   readonly name?: string;

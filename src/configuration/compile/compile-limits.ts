@@ -1,6 +1,6 @@
 /** Compiles the limits of a descriptor or of a plan. */
 
-import { CALENDAR_ALGORITHM, type Algorithm } from '../../domain/algorithm/algorithms';
+import { CALENDAR_ALGORITHM, TOTAL_ALGORITHM, type Algorithm } from '../../domain/algorithm/algorithms';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import { joinPath } from '../../lib/quote';
 import {
@@ -118,7 +118,8 @@ export class LimitCompiler {
     const { requestsPerUnit, unitMultiplier, burst, timeZone, reservations, overdraftMax } = fields;
     const calendar = fields.calendar?.value === true;
     // Calendar windows are fixed windows, so `calendar` implies the algorithm.
-    const algorithm = fields.algorithm?.value ?? (calendar ? CALENDAR_ALGORITHM : this.options.defaultAlgorithm);
+    const implied = unit.value === 'total' ? TOTAL_ALGORITHM : calendar ? CALENDAR_ALGORITHM : this.options.defaultAlgorithm;
+    const algorithm = fields.algorithm?.value ?? implied;
     const monthTimeZone = this.options.calendarMonth && unit.value === 'month' ? 'UTC' : undefined;
     const made = makeLimit({
       unit: unit.value,
@@ -144,7 +145,7 @@ export class LimitCompiler {
       if (made.soft !== undefined) this.hasSoftLines = true;
       return made;
     }
-    const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst, overdraft_max: overdraftMax };
+    const culprits = { unit, requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst, overdraft_max: overdraftMax };
     const culprit = culprits[made.field];
     const message = culprit === undefined ? made.message : `${culprit.value} ${made.message}`;
     spec.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });

@@ -16,7 +16,7 @@ export interface LimitWarningsOptions {
   readonly calendarMonth: boolean;
 }
 
-const WITH_BURST = ALGORITHMS.filter((name) => TRAITS[name].burst !== undefined);
+const WITH_BURST: readonly Algorithm[] = ALGORITHMS.filter((name) => TRAITS[name].burst !== undefined);
 
 export function warnOfLimit(spec: LimitedSpec, options: LimitWarningsOptions): void {
   const { limit, calendarMonth } = options;

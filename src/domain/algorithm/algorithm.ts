@@ -3,10 +3,10 @@
 import type { Engine } from './engine';
 
 /**
- * How used hits come back: `evenly` as time passes, all `at-window-end`, or `in-window`, each when it is a window old.
+ * How used hits come back: `evenly` as time passes, all `at-window-end`, `in-window`, each when it is a window old, or `never`.
  * Windows of the calendar need `at-window-end`.
  */
-export type Restores = 'evenly' | 'at-window-end' | 'in-window';
+export type Restores = 'evenly' | 'at-window-end' | 'in-window' | 'never';
 
 /** The meaning of `burst` to an algorithm. */
 export interface Burst {

@@ -1,6 +1,7 @@
 /** Every algorithm by its name: the one place that lists them. */
 
 import type { AlgorithmTraits } from './algorithm';
+import { budget } from './budget';
 import { fixedWindow } from './fixed-window';
 import { inFlight } from './in-flight';
 import { leakyBucket } from './leaky-bucket';
@@ -17,10 +18,14 @@ const CONFIGURED = {
   sliding_window_counter: slidingWindowCounter,
 };
 
-/** With the slots of requests in flight, which the field `in_flight` makes and no `algorithm:` names. */
-const ALL = { in_flight: inFlight, ...CONFIGURED };
+/** With those that no `algorithm:` names: the field `in_flight` makes slots of requests in flight, and `unit: total` a budget. */
+const ALL = { in_flight: inFlight, budget, ...CONFIGURED };
 
-export type Algorithm = keyof typeof CONFIGURED;
+/** An algorithm that `algorithm:` names. */
+export type ConfiguredAlgorithm = keyof typeof CONFIGURED;
+
+/** An algorithm that counts hits. */
+export type Algorithm = ConfiguredAlgorithm | 'budget';
 
 /** An algorithm that counts in a bucket. */
 export type BucketAlgorithm = keyof typeof ALL;
@@ -34,16 +39,19 @@ export type BucketState = StateOf<(typeof ALL)[BucketAlgorithm]>;
 export const TRAITS: Readonly<Record<BucketAlgorithm, AlgorithmTraits<BucketState>>> = ALL;
 
 /** The names that `algorithm:` takes. */
-export const ALGORITHMS = Object.keys(CONFIGURED) as readonly Algorithm[];
+export const ALGORITHMS = Object.keys(CONFIGURED) as readonly ConfiguredAlgorithm[];
 
 /** The algorithm of envoyproxy/ratelimit; without a burst its bounds are those of every algorithm. */
 export const REFERENCE_ALGORITHM: Algorithm = 'fixed_window';
 
 /** The algorithm with `--config` where no setting and no limit names one. */
-export const PREFERRED_ALGORITHM: Algorithm = 'token_bucket';
+export const PREFERRED_ALGORITHM: ConfiguredAlgorithm = 'token_bucket';
 
 /** The algorithm of penalties: it costs no more than a fixed window, and no edge of a window forgets denials. */
 export const DENIALS_ALGORITHM: Algorithm = 'sliding_window_counter';
 
 /** The algorithm of calendar windows. */
-export const CALENDAR_ALGORITHM: Algorithm = 'fixed_window';
+export const CALENDAR_ALGORITHM: ConfiguredAlgorithm = 'fixed_window';
+
+/** The algorithm of `unit: total`, and of no other unit. */
+export const TOTAL_ALGORITHM: Algorithm = 'budget';

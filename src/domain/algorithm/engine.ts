@@ -2,6 +2,9 @@
 
 import type { AlgorithmLimit } from './algorithm-limit';
 
+/** In place of a time to retry after: the hits will not fit at any time. */
+export const NEVER = -1;
+
 /** Hits of an earlier take. */
 export interface TakenHits {
   readonly hits: number;
@@ -37,7 +40,7 @@ export interface Engine<State> {
   /** Hits that fit now; negative if a lowered limit is overdrawn. The state must be of now, as in all that follow. */
   room(state: State, limit: AlgorithmLimit): number;
   charge(state: State, hits: number, slotId?: string): State;
-  /** Gives hits back, never beyond a full bucket; the same state if there is nothing to give back. */
+  /** Gives hits back, never beyond a full bucket, except to a budget; the same state if there is nothing to give back. */
   refund(state: State, hits: number, slotId?: string): State;
   /** Whether a slot of that id is taken. Absent: the state does not hold slots. */
   holds?(state: State, slotId: string): boolean;
@@ -46,7 +49,7 @@ export interface Engine<State> {
    * room than there would be if the take had never been, whatever others took meanwhile.
    */
   giveBack(state: State, limit: AlgorithmLimit, taken: TakenHits): GivenBack<State>;
-  /** Time until `hits` more would fit, in microseconds; they are at most the capacity. */
+  /** Time until `hits` more would fit, in microseconds, or `NEVER`; they are at most the capacity. */
   retryAfterUs(state: State, limit: AlgorithmLimit, hits: number, nowUs: number): number;
   resetAfterUs(state: State, limit: AlgorithmLimit, nowUs: number): number;
   /** Whether the state says no more than a fresh one. */

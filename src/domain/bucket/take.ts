@@ -105,8 +105,6 @@ export interface Verdict {
 /** A verdict that is not complete yet. */
 export type OpenVerdict = { -readonly [Part in keyof Verdict]: Verdict[Part] };
 
-export const NEVER = -1;
-
 /** Hits that must be left for the take to fit; one for a check. `hitsOfAll`: the positive hits of its group on its bucket. */
 export function neededHits({ hits, peek }: Pick<Take, 'hits' | 'peek'>, hitsOfAll: number): number {
   if (hits < 0 || peek === true) return 0;

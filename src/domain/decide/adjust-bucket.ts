@@ -24,7 +24,7 @@ export function adjustBucket({ adjustment, stored, nowUs }: AdjustBucketInput): 
   if (isOutside(limit, nowUs)) return { applied: NOT_ADJUSTED };
   const engine = TRAITS[limit.algorithm].engine;
   const state = engine.advance(stored ?? engine.fresh(limit, nowUs), limit, nowUs);
-  return hits > 0 ? chargeHits({ adjustment, stored, state, nowUs }) : giveBackHits({ adjustment, state, nowUs });
+  return hits > 0 ? chargeHits({ adjustment, stored, state, nowUs }) : giveBackHits({ adjustment, stored, state, nowUs });
 }
 
 interface AdjustBucketInput {
@@ -51,14 +51,16 @@ interface ChargeHitsInput extends AdjustBucketInput {
   readonly state: BucketState;
 }
 
-/** Keeps the bucket's expiry: with less used it is long enough, under a smaller limit too. */
-function giveBackHits({ adjustment, state, nowUs }: Omit<ChargeHitsInput, 'stored'>): AdjustedBucket {
+/** Keeps the bucket's expiry: with less used it is long enough, under a smaller limit too. Only a budget gets hits back before it exists. */
+function giveBackHits({ adjustment, stored, state, nowUs }: ChargeHitsInput): AdjustedBucket {
   const { bucketKey, limit, hits, takenAtUs, usedBefore, slotId } = adjustment;
   if (isOutside(limit, takenAtUs)) return NOTHING_APPLIED;
   const engine = TRAITS[limit.algorithm].engine;
   const { state: after, given } = engine.giveBack(state, limit, { hits: -hits, takenAtUs, usedBefore, slotId });
   if (given === 0) return NOTHING_APPLIED;
   if (engine.isUnused(after)) return { applied: given, write: { bucketKey } };
-  const rank = forgetRank(engine.room(after, limit), limit.capacity, engine.resetAfterUs(after, limit, nowUs));
-  return { applied: given, write: { bucketKey, state: after, rank } };
+  const resetAfterUs = engine.resetAfterUs(after, limit, nowUs);
+  const rank = forgetRank(engine.room(after, limit), limit.capacity, resetAfterUs);
+  if (stored !== undefined) return { applied: given, write: { bucketKey, state: after, rank } };
+  return { applied: given, write: { bucketKey, state: after, expiresAfterUs: resetAfterUs + EXPIRY_MARGIN_US, rank } };
 }

@@ -4,8 +4,8 @@
  */
 
 import { forgetRank } from '../bucket/forget-rank';
-import { NEVER, neededHits, type BucketLimit, type Group, type GroupVerdict, type OpenVerdict, type Take } from '../bucket/take';
-import type { Engine } from '../algorithm/engine';
+import { neededHits, type BucketLimit, type Group, type GroupVerdict, type OpenVerdict, type Take } from '../bucket/take';
+import { NEVER, type Engine } from '../algorithm/engine';
 import { TRAITS, type BucketState } from '../algorithm/algorithms';
 import { markDenials } from './denial-rule';
 

@@ -1,7 +1,8 @@
 /** Respond: turns the matches of a request and the store's verdicts into a decision. */
 
 import { candidatesOf } from '../bucket/to-group';
-import { NEVER, type GroupVerdict, type Verdict } from '../bucket/take';
+import { NEVER } from '../algorithm/engine';
+import type { GroupVerdict, Verdict } from '../bucket/take';
 import type { Limit } from '../rule/limit';
 import type { Block, Match, RequestMatch } from '../rule/match';
 import { UNLIMITED_REMAINING, type Decision, type DescriptorStatus } from './decision';

@@ -3,17 +3,8 @@
  * derives the verdicts that the groups would have had one by one.
  */
 
-import {
-  hasUsageReport,
-  namesBucketTwice,
-  NEVER,
-  neededHits,
-  type Group,
-  type GroupVerdict,
-  type OpenVerdict,
-  type Take,
-} from '../bucket/take';
-import type { Engine } from '../algorithm/engine';
+import { hasUsageReport, namesBucketTwice, neededHits, type Group, type GroupVerdict, type OpenVerdict, type Take } from '../bucket/take';
+import { NEVER, type Engine } from '../algorithm/engine';
 import { TRAITS, type BucketState } from '../algorithm/algorithms';
 import { markDenials } from './denial-rule';
 

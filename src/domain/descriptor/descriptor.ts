@@ -1,6 +1,6 @@
 /** The input of a decision: a domain and its descriptors. */
 
-import type { UnitName } from './unit';
+import type { TimeUnit } from './unit';
 
 /**
  * Text exactly as received, one character for each byte (latin1), so that invalid UTF-8 and NUL
@@ -17,7 +17,7 @@ export interface Entry {
 /** A limit that a descriptor of the request brings, instead of the configured ones. */
 export interface LimitOverride {
   readonly requestsPerUnit: number;
-  readonly unit: UnitName;
+  readonly unit: TimeUnit;
   /** 1 if not sent. */
   readonly unitMultiplier: number;
 }

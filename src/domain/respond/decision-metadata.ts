@@ -60,7 +60,7 @@ function describe(status: DescriptorStatus, { match, rule }: { readonly match: M
       limit_remaining: limitRemaining,
       // The fields of the answer show less.
       ...(Math.max(currentLimit.requestsPerUnit, limitRemaining) > UINT32_MAX && { saturated: true }),
-      ...(neverFits === true && { never_fits: true, most_at_once: currentLimit.capacity }),
+      ...(neverFits === true && { never_fits: true, ...(currentLimit.unit !== 'total' && { most_at_once: currentLimit.capacity }) }),
       ...(debt !== undefined && { debt }),
       reset_ms: Math.ceil(durationUntilResetUs / US_PER_MS),
     }),

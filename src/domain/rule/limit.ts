@@ -1,6 +1,6 @@
 /** A limit: a number of requests for each window, counted by one algorithm. */
 
-import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
+import { TOTAL_ALGORITHM, TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
 import { multiplyDivide } from '../algorithm/arithmetic';
 import type { ResponseBody } from './body/response-body';
 import { isCalendarUnit, type Calendar } from './calendar';
@@ -149,7 +149,7 @@ export interface LimitSpec extends LimitTerms {
 
 /** The invalid field of a limit, and how to fix it. */
 export interface LimitProblem {
-  readonly field: 'requests_per_unit' | 'unit_multiplier' | 'burst' | 'overdraft_max';
+  readonly field: 'unit' | 'requests_per_unit' | 'unit_multiplier' | 'burst' | 'overdraft_max';
   readonly message: string;
 }
 
@@ -165,6 +165,8 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
   if (!isWhole(unitMultiplier, UINT32_MAX) || unitMultiplier === 0) {
     return { field: 'unit_multiplier', message: `must be a whole number from 1 to ${UINT32_MAX}` };
   }
+  if (unit === 'total' && unitMultiplier > 1) return { field: 'unit_multiplier', message: 'has no meaning with unit: total; remove it' };
+  if ((unit === 'total') !== (algorithm === TOTAL_ALGORITHM)) return { field: 'unit', message: explainTotal(algorithm) };
   const windowUs = UNIT_US[unit] * unitMultiplier;
   if (windowUs > WINDOW_US_MAX) {
     return { field: 'unit_multiplier', message: `makes a window of over 100 years; use a shorter one` };
@@ -213,7 +215,12 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
   };
 }
 
-/** `100/minute` or `100/5minute`. */
+function explainTotal(algorithm: Algorithm): string {
+  if (algorithm === TOTAL_ALGORITHM) return 'is not total, and the limit is a budget, which never refills; use total';
+  return `has no time in which ${algorithm} could restore hits; remove algorithm, or use another unit`;
+}
+
+/** `100/minute`, `100/5minute` or `100/total`. */
 export function rateText({ requestsPerUnit, unit, unitMultiplier }: Pick<Limit, 'requestsPerUnit' | 'unit' | 'unitMultiplier'>): string {
   return `${requestsPerUnit}/${unitMultiplier === 1 ? '' : unitMultiplier}${unit}`;
 }

@@ -299,7 +299,9 @@ interface MatchDescriptorInput {
 }
 
 function overrideLimit({ override, replaced, domain, index }: OverrideLimitInput): Limit {
-  const algorithm = replaced?.algorithm ?? domain.defaultAlgorithm;
+  // A request brings a rate, which a budget does not count.
+  const isRate = replaced !== undefined && replaced.unit !== 'total';
+  const algorithm = isRate ? replaced.algorithm : domain.defaultAlgorithm;
   const calendarTimeZone = domain.calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
   const made = makeLimit({ algorithm, ...override, calendarTimeZone }, replaced ?? domain);
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);

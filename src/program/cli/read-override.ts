@@ -3,7 +3,7 @@
 import { REFERENCE_ALGORITHM } from '../../domain/algorithm/algorithms';
 import type { LimitOverride } from '../../domain/descriptor/descriptor';
 import { isLimitProblem, makeLimit, UINT32_MAX } from '../../domain/rule/limit';
-import { UNIT_NAMES } from '../../domain/descriptor/unit';
+import { TIME_UNITS } from '../../domain/descriptor/unit';
 import { UsageError } from './usage-error';
 
 /** A token of `parseArgs`; tokens are in the order of the command line. */
@@ -37,10 +37,10 @@ export function readOverrides(tokens: readonly Token[]): ReadonlyMap<number, Lim
 /** Requests per unit, or per several units; the value of `--limit`. */
 export function readOverride(text: string): LimitOverride {
   const [, requests = '', multiplier = '', word = ''] = /^(\d{1,16})\/(\d{0,16})([a-z]+)$/.exec(text) ?? [];
-  const unit = UNIT_NAMES.find((each) => each === word);
+  const unit = TIME_UNITS.find((each) => each === word);
   if (unit === undefined)
     throw new UsageError(
-      `--limit: ${JSON.stringify(text)} is not accepted; use 20/minute or 20/5minute, with one of ${UNIT_NAMES.join(', ')}`,
+      `--limit: ${JSON.stringify(text)} is not accepted; use 20/minute or 20/5minute, with one of ${TIME_UNITS.join(', ')}`,
     );
   const override = { requestsPerUnit: Number(requests), unit, unitMultiplier: multiplier === '' ? 1 : Number(multiplier) };
   // The algorithm of the rule is unknown here; without a burst all algorithms have the same bounds.

@@ -1,11 +1,11 @@
 /** A store with a deny cache: a request that cannot fit before a known time is denied without asking again. */
 
+import { NEVER } from '../../domain/algorithm/engine';
 import { isOutside, windowAt } from '../../domain/algorithm/window';
 import { TRAITS } from '../../domain/algorithm/algorithms';
 import {
   hasUsageReport,
   isUsageReport,
-  NEVER,
   neededHits,
   type BucketLimit,
   type Group,
@@ -268,7 +268,8 @@ interface RememberInput {
 
 function describeDenial({ limit, hits: deniedHits, verdict, sentUs }: Denial, { hits, clockUs }: DescribeDenialInput): OpenVerdict {
   const left = (durationUs: number) => Math.max(0, durationUs - (clockUs - sentUs));
-  const retryAfterUs = hits > limit.capacity ? NEVER : left(verdict.retryAfterUs + waitForMoreUs(limit, hits - deniedHits));
+  const isFinal = hits > limit.capacity || verdict.retryAfterUs === NEVER;
+  const retryAfterUs = isFinal ? NEVER : left(verdict.retryAfterUs + waitForMoreUs(limit, hits - deniedHits));
   const resetAfterUs = left(verdict.resetAfterUs);
   if (verdict.debt === undefined) return { fits: false, remaining: verdict.remaining, retryAfterUs, resetAfterUs };
   return { fits: false, remaining: verdict.remaining, retryAfterUs, resetAfterUs, debt: verdict.debt };

@@ -111,18 +111,20 @@ const MISTAKES: readonly Mistake[] = [
     reference: "invalid rate limit unit 'fortnight'",
     files: [descriptor('rate_limit: { unit: fortnight, requests_per_unit: 1 }')],
     lines: [
-      'a.yaml:3:35: descriptors[0].rate_limit.unit: unknown unit "fortnight"; use one of second, minute, hour, day, week, month, year',
+      'a.yaml:3:35: descriptors[0].rate_limit.unit: unknown unit "fortnight"; use one of second, minute, hour, day, week, month, year, total',
     ],
   },
   {
     reference: "invalid rate limit unit 'unknown'",
     files: [descriptor('rate_limit: { unit: unknown, requests_per_unit: 1 }')],
-    lines: ['a.yaml:3:35: descriptors[0].rate_limit.unit: unknown unit "unknown"; use one of second, minute, hour, day, week, month, year'],
+    lines: [
+      'a.yaml:3:35: descriptors[0].rate_limit.unit: unknown unit "unknown"; use one of second, minute, hour, day, week, month, year, total',
+    ],
   },
   {
     reference: "invalid rate limit unit ''",
     files: [descriptor('rate_limit: { requests_per_unit: 1 }')],
-    lines: ['a.yaml:3:27: descriptors[0].rate_limit.unit: is missing; use one of second, minute, hour, day, week, month, year'],
+    lines: ['a.yaml:3:27: descriptors[0].rate_limit.unit: is missing; use one of second, minute, hour, day, week, month, year, total'],
   },
   {
     reference: 'should not specify rate limit unit when unlimited',

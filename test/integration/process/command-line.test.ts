@@ -26,7 +26,7 @@ describe('weir check', () => {
   test('every error of every file is printed with file:line:column and path; exit code 1', async () => {
     const { exitCode, stdout, stderr } = await runWeir(['check', BAD]);
     expect(stdout.split('\n')).toEqual([
-      `${BAD}/a.yaml:4:25: error: descriptors[0].rate_limit.unit: unknown unit "secnod"; did you mean second? use one of second, minute, hour, day, week, month, year`,
+      `${BAD}/a.yaml:4:25: error: descriptors[0].rate_limit.unit: unknown unit "secnod"; did you mean second? use one of second, minute, hour, day, week, month, year, total`,
       `${BAD}/a.yaml:5:5: error: descriptors[1]: key "k" is configured twice here: on line 3 and on line 5; merge them`,
       `${BAD}/a.yaml:6:5: error: descriptors[1].vlaue: unknown key in a descriptor; did you mean value?`,
       `${BAD}/b.yaml:2:1: error: domain: given twice: on line 1 and on line 2; keep one`,

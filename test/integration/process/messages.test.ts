@@ -106,7 +106,7 @@ test('weir check reads a ConfigMap and names its file, key and line', async () =
   const file = writeConfig(CONFIG_MAP_TEXT);
   const { exitCode, stdout } = await runWeir(['check', file]);
   expect(stdout.split('\n').slice(0, 2)).toEqual([
-    `${file}:11:29: error: data.limits.yaml: descriptors[0].rate_limit.unit: unknown unit "secnod"; did you mean second? use one of second, minute, hour, day, week, month, year`,
+    `${file}:11:29: error: data.limits.yaml: descriptors[0].rate_limit.unit: unknown unit "secnod"; did you mean second? use one of second, minute, hour, day, week, month, year, total`,
     expect.stringMatching(/:17:1: error: data\.more\.yml: domain: is missing/),
   ]);
   expect(exitCode).toBe(1);

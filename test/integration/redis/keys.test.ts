@@ -33,6 +33,8 @@ descriptors:
       candidate: { requests_per_unit: 90, rollout: { by: counter, percent: 50 } }
   - key: log
     rate_limit: { unit: hour, requests_per_unit: 100, algorithm: sliding_window_log }
+  - key: prepaid
+    rate_limit: { unit: total, requests_per_unit: 100 }
   - key: slots
     in_flight: { max: 5, hold: 60s, id: slots }
   - key: address
@@ -130,7 +132,7 @@ test('every key is in the table of the page, and has a TTL unless the table says
   const admin = async (request: AdminRequest) =>
     (await callAdmin(`http://127.0.0.1:${port}`, { token: TOKENS.admin, ...request }).catch(() => undefined))?.status;
   await until(async () => (await admin({ path: '/v1/whoami' })) === 200);
-  for (const key of ['token', 'leaky', 'counter', 'log', 'user']) expect(await post(weir, '/json', asked(key))).toBe(200);
+  for (const key of ['token', 'leaky', 'counter', 'log', 'prepaid', 'user']) expect(await post(weir, '/json', asked(key))).toBe(200);
   const slot = { domain: 'd', descriptors: [{ entries: [{ key: 'slots', value: 'a' }] }] };
   expect(await post(weir, '/json', slot)).toBe(200);
   expectSteps(await makeReservations(weir));

@@ -1,6 +1,7 @@
 /** A decided request, for tests of what its answer carries: rules of their own and the verdicts on them. */
 
-import { NEVER, type GroupVerdict, type Verdict } from '../../../src/domain/bucket/take';
+import { NEVER } from '../../../src/domain/algorithm/engine';
+import type { GroupVerdict, Verdict } from '../../../src/domain/bucket/take';
 import type { RateLimitRequest } from '../../../src/domain/descriptor/descriptor';
 import { markDenials } from '../../../src/domain/decide/denial-rule';
 import { toDecision } from '../../../src/domain/decide/to-decision';

@@ -1,6 +1,7 @@
 /** Short ways to write groups in tests. */
 
 import { ALGORITHMS, type BucketAlgorithm } from '../../../src/domain/algorithm/algorithms';
+import { WINDOW_US_MAX } from '../../../src/domain/descriptor/unit';
 import type { BucketLimit, Group, Adjustment, Take } from '../../../src/domain/bucket/take';
 
 export const TEN_PER_SECOND: BucketLimit = {
@@ -17,8 +18,8 @@ export const THREE_PER_MINUTE: BucketLimit = {
   capacity: 3,
 };
 
-/** Every algorithm, and requests in flight, whose slots nobody releases. */
-export const BUCKET_ALGORITHMS: readonly BucketAlgorithm[] = [...ALGORITHMS, 'in_flight'];
+/** Every algorithm, with requests in flight, whose slots nobody releases, and budgets. */
+export const BUCKET_ALGORITHMS: readonly BucketAlgorithm[] = [...ALGORITHMS, 'in_flight', 'budget'];
 
 /** A small limit of each. */
 export const LIMITS: Readonly<Record<BucketAlgorithm, BucketLimit>> = {
@@ -28,6 +29,7 @@ export const LIMITS: Readonly<Record<BucketAlgorithm, BucketLimit>> = {
   sliding_window_log: { ...THREE_PER_MINUTE, algorithm: 'sliding_window_log' },
   sliding_window_counter: { ...THREE_PER_MINUTE, algorithm: 'sliding_window_counter' },
   in_flight: { ...THREE_PER_MINUTE, algorithm: 'in_flight' },
+  budget: { algorithm: 'budget', windowUs: WINDOW_US_MAX, requestsPerUnit: 3, capacity: 3 },
 };
 
 /** A take of one hit at ten per second; each descriptor is its own unless told otherwise. */

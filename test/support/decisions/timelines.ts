@@ -4,7 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { BucketAlgorithm } from '../../../src/domain/algorithm/algorithms';
 import { slotIdOf } from '../../../src/domain/bucket/slot-id';
-import { NEVER, type Group, type GroupVerdict, type Take } from '../../../src/domain/bucket/take';
+import { NEVER } from '../../../src/domain/algorithm/engine';
+import type { Group, GroupVerdict, Take } from '../../../src/domain/bucket/take';
 import type { Code } from '../../../src/domain/decide/decision';
 
 interface VectorLimit {

@@ -14,7 +14,7 @@ export interface ModelBucket {
   readonly atUs: bigint;
   /** Window algorithms: every hit that may still count, oldest first. */
   readonly events: readonly Event[];
-  /** Token and leaky bucket: hits used and not yet flowed back, in parts of 1 / window µs. A fraction, never rounded. */
+  /** Token and leaky bucket: hits used and not yet flowed back, in parts of 1 / window µs. A fraction, never rounded. Budget: whole hits, negative after credits. */
   readonly level: bigint;
 }
 
@@ -27,6 +27,12 @@ function isLevel({ algorithm }: BucketLimit): boolean {
   return algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
 }
 
+function isBudget({ algorithm }: BucketLimit): boolean {
+  return algorithm === 'budget';
+}
+
+const EXACT_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
 function windowOf(limit: BucketLimit): bigint {
   return BigInt(limit.windowUs);
 }
@@ -37,6 +43,7 @@ function indexOf(limit: BucketLimit, atUs: bigint): bigint {
 
 /** Whether the bucket is of a later moment (of a later window, where only windows are told apart). */
 export function isAhead(bucket: ModelBucket, limit: BucketLimit, nowUs: bigint): boolean {
+  if (isBudget(limit)) return false;
   if (isLevel(limit)) return bucket.atUs > nowUs;
   if (limit.algorithm === 'sliding_window_log') return bucket.events.some(({ atUs }) => atUs > nowUs);
   return indexOf(limit, bucket.atUs) > indexOf(limit, nowUs);
@@ -44,6 +51,7 @@ export function isAhead(bucket: ModelBucket, limit: BucketLimit, nowUs: bigint):
 
 /** What the bucket is at that time, under that limit. */
 export function bucketAt(bucket: ModelBucket, limit: BucketLimit, nowUs: bigint): ModelBucket {
+  if (isBudget(limit)) return { ...bucket, atUs: nowUs };
   if (isLevel(limit)) {
     const elapsedUs = nowUs > bucket.atUs ? nowUs - bucket.atUs : 0n;
     const level = bucket.level - elapsedUs * BigInt(limit.requestsPerUnit);
@@ -76,6 +84,7 @@ function ceilDivide(a: bigint, b: bigint): bigint {
 /** Hits that stand against the limit, of a bucket that is of now: rounded up, so that a part of a hit is one. */
 function usedHits(bucket: ModelBucket, limit: BucketLimit): bigint {
   const windowUs = windowOf(limit);
+  if (isBudget(limit)) return bucket.level;
   if (isLevel(limit)) return ceilDivide(bucket.level, windowUs);
   if (limit.algorithm !== 'sliding_window_counter') return sum(bucket.events);
   const current = bucket.events.filter(({ atUs }) => indexOf(limit, atUs) === indexOf(limit, bucket.atUs));
@@ -88,6 +97,7 @@ function usedHits(bucket: ModelBucket, limit: BucketLimit): bigint {
 export function room(bucket: ModelBucket, limit: BucketLimit): bigint {
   const left = BigInt(limit.capacity) - usedHits(bucket, limit);
   const least = BigInt(Number.MIN_SAFE_INTEGER);
+  if (left > EXACT_MAX) return EXACT_MAX;
   return left > least ? left : least;
 }
 
@@ -96,12 +106,17 @@ export function isUnused(bucket: ModelBucket): boolean {
 }
 
 export function charge(bucket: ModelBucket, limit: BucketLimit, hits: bigint): ModelBucket {
+  if (isBudget(limit)) return { ...bucket, level: bucket.level + hits };
   if (isLevel(limit)) return { ...bucket, level: bucket.level + hits * windowOf(limit) };
   return { ...bucket, events: [...bucket.events, { atUs: bucket.atUs, hits }] };
 }
 
 /** The newest hits go first. */
 export function refund(bucket: ModelBucket, limit: BucketLimit, hits: bigint): ModelBucket {
+  if (isBudget(limit)) {
+    const level = bucket.level - hits;
+    return { ...bucket, level: level < -EXACT_MAX ? -EXACT_MAX : level };
+  }
   if (isLevel(limit)) {
     const level = bucket.level - hits * windowOf(limit);
     return { ...bucket, level: level > 0n ? level : 0n };
@@ -119,11 +134,13 @@ export function refund(bucket: ModelBucket, limit: BucketLimit, hits: bigint): M
 /** Least time after which that many hits fit, if nobody else takes any; -1 if they never do. */
 export function waitFor(bucket: ModelBucket, limit: BucketLimit, hits: bigint): bigint {
   if (hits > BigInt(limit.capacity)) return -1n;
+  if (isBudget(limit)) return room(bucket, limit) >= hits ? 0n : -1n;
   return leastUs(limit, (afterUs) => room(bucketAt(bucket, limit, bucket.atUs + afterUs), limit) >= hits);
 }
 
 /** Time until the bucket is as good as unused; of a fixed window, until the window ends. */
 export function waitForReset(bucket: ModelBucket, limit: BucketLimit): bigint {
+  if (isBudget(limit)) return LONGEST_US;
   if (limit.algorithm === 'fixed_window') return windowOf(limit) - (bucket.atUs % windowOf(limit));
   if (limit.requestsPerUnit === 0 && (isLevel(limit) || isUnused(bucket))) return windowOf(limit);
   return leastUs(limit, (afterUs) => isUnused(bucketAt(bucket, limit, bucket.atUs + afterUs)));

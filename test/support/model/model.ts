@@ -120,7 +120,7 @@ function settle({ bucket, group, key, fits, overLimit, cut }: SettleInput): Mode
     cut[i] = take.hits - Number(charged);
   }
   for (const { take } of [...admissions, ...reports]) {
-    if (take.hits < 0 && !isUnused(settled)) settled = refund(settled, limit, BigInt(-take.hits));
+    if (take.hits < 0 && (limit.algorithm === 'budget' || !isUnused(settled))) settled = refund(settled, limit, BigInt(-take.hits));
   }
   return settled;
 }

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { LOG_LIMIT_MAX } from '../../../src/domain/algorithm/sliding-window-log';
-import { ALGORITHMS, type Algorithm } from '../../../src/domain/algorithm/algorithms';
+import { ALGORITHMS, TOTAL_ALGORITHM, type Algorithm } from '../../../src/domain/algorithm/algorithms';
 import type { BucketLimit, Group, Adjustment, Take } from '../../../src/domain/bucket/take';
 import type { Mode } from '../../../src/domain/rule/mode';
 import { LIMIT_MAX, UINT32_MAX } from '../../../src/domain/rule/limit';
@@ -56,6 +56,9 @@ const overdraftMax = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(1000, UINT32_MAX, LIMIT_MAX) },
 );
 
+/** Every algorithm that counts hits. */
+export const HIT_ALGORITHMS: readonly Algorithm[] = [...ALGORITHMS, TOTAL_ALGORITHM];
+
 const PLAIN_ALGORITHMS: readonly Algorithm[] = ['token_bucket', 'leaky_bucket', 'fixed_window'];
 
 /** A bucket keeps its algorithm and window, since its key names them; its limit may be another one at each take. */
@@ -77,6 +80,7 @@ function limitOn({ algorithm, windowUs }: BucketPlan, requestsPerUnit: number, b
       return { ...limit, requestsPerUnit: requestsPerUnit % LOG_LIMIT_MAX, capacity: requestsPerUnit % LOG_LIMIT_MAX };
     case 'fixed_window':
     case 'sliding_window_counter':
+    case 'budget':
       return limit;
   }
 }
@@ -223,7 +227,7 @@ function adjustmentOn(plans: readonly BucketPlan[]): fc.Arbitrary<PlannedAdjustm
 
 function bucketPlans(algorithm: Algorithm | undefined): fc.Arbitrary<readonly BucketPlan[]> {
   const plan = fc.record({
-    algorithm: algorithm === undefined ? fc.constantFrom(...ALGORITHMS) : fc.constant(algorithm),
+    algorithm: algorithm === undefined ? fc.constantFrom(...HIT_ALGORITHMS) : fc.constant(algorithm),
     windowUs: fc.constantFrom(...WINDOWS_US),
   });
   return fc.array(plan, { minLength: 1, maxLength: 3 }).map((plans) => plans.map((each, i) => ({ ...each, bucketKey: `bucket-${i}` })));

@@ -11,6 +11,7 @@ export function packState(state: BucketState, limit: Pick<BucketLimit, 'windowUs
   if ('used' in state) return packFixedWindow(state, limit);
   if ('current' in state) return `${state.index} ${state.current} ${state.previous}`;
   if ('slots' in state) return state.slots.map(packSlot).join('');
+  if ('spent' in state) return String(state.spent);
   const bytes = Buffer.alloc(4 + 11 * state.records.length);
   bytes.writeUInt32BE(state.before);
   state.records.forEach(({ atUs, total }, i) => {

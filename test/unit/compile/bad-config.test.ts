@@ -9,7 +9,7 @@ import { YAML_ERRORS_MAX } from '../../../src/configuration/yaml/bounded-compose
 import { TEXT_BYTES_MAX } from '../../../src/domain/descriptor/descriptor-bounds';
 import { problemsOf } from './compile-config';
 
-const UNITS = 'second, minute, hour, day, week, month, year';
+const UNITS = 'second, minute, hour, day, week, month, year, total';
 const FILE_KEYS = FILE.keys.join(', ');
 const LIMIT = '    rate_limit:\n';
 

@@ -1,6 +1,7 @@
 /** Statuses are in the order of the descriptors, each with the limit that binds. */
 
-import { NEVER, type Verdict } from '../../../src/domain/bucket/take';
+import { NEVER } from '../../../src/domain/algorithm/engine';
+import type { Verdict } from '../../../src/domain/bucket/take';
 import { shownRemaining } from '../../../src/domain/decide/decision';
 import { NOTHING_TAKEN, toDecision } from '../../../src/domain/decide/to-decision';
 import type { Match } from '../../../src/domain/rule/match';

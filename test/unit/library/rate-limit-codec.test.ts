@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { decodeResponse, encodeRequest } from '../../../src/program/library/client/rate-limit-codec';
 import { toResult } from '../../../src/program/library/limiter/to-result';
 import { toWireRequest } from '../../../src/program/library/limiter/to-wire-request';
-import { UNIT_NAMES } from '../../../src/domain/descriptor/unit';
+import { TIME_UNITS } from '../../../src/domain/descriptor/unit';
 import { encodeResponse, toWireResponse } from '../../../src/server/transport/messages/response';
 import { MalformedError } from '../../../src/server/transport/messages/wire-reader';
 import { seeded } from '../../support/random/random';
@@ -15,7 +15,7 @@ const UINT32_MAX = 2 ** 32 - 1;
 const uint32 = fc.oneof(fc.integer({ min: 0, max: UINT32_MAX }), fc.constantFrom(0, 127, 128, 2 ** 31, UINT32_MAX));
 const entries = fc.array(fc.tuple(name, name), { maxLength: 4 });
 const limit = fc.record(
-  { requestsPerUnit: uint32, unit: fc.constantFrom(...UNIT_NAMES), unitMultiplier: uint32 },
+  { requestsPerUnit: uint32, unit: fc.constantFrom(...TIME_UNITS), unitMultiplier: uint32 },
   { requiredKeys: ['requestsPerUnit', 'unit'] },
 );
 const hitsAddend = fc.integer({ min: -UINT32_MAX, max: UINT32_MAX });

@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
-import { NEVER, type BucketLimit, type Group, type Take } from '../../../src/domain/bucket/take';
+import { NEVER } from '../../../src/domain/algorithm/engine';
+import type { BucketLimit, Group, Take } from '../../../src/domain/bucket/take';
 import { LIMITS_MAX } from '../../../src/configuration/compile/fields/descriptor';
 import { DESCRIPTORS_MAX } from '../../../src/domain/descriptor/descriptor-bounds';
 import { DenyCacheStore } from '../../../src/state/resilience/deny-cache';

@@ -1,7 +1,8 @@
 /** The routes of buckets: what is left, reset, and the list of keys. */
 
 import { Type } from '@sinclair/typebox';
-import { NEVER, type Take } from '../../../domain/bucket/take';
+import { NEVER } from '../../../domain/algorithm/engine';
+import type { Take } from '../../../domain/bucket/take';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import { groupOf, readBuckets, toRequest, type LiveBucket } from './live-request';

@@ -20,7 +20,7 @@ export const credit = route({
   id: 'giveCredit',
   tag: 'buckets',
   role: 'support',
-  summary: 'Gives hits back to the buckets of a descriptor now, never beyond full.',
+  summary: 'Gives hits back to the buckets of a descriptor now, beyond full only to a budget (`unit: total`), which they raise.',
   query: object({ dry_run: dryRun, strict }),
   body: object({
     ...target,
@@ -75,7 +75,8 @@ interface Given {
 async function wouldGive(takes: readonly Take[], hits: number, backend: AdminBackend): Promise<Given[]> {
   const buckets = await readBuckets(takes, backend);
   return buckets.map(({ take, verdict: { remaining, debt = 0 } }) => {
-    const credited = Math.min(hits, take.limit.capacity - remaining + debt);
+    const fullAt = TRAITS[take.limit.algorithm].restores === 'never' ? LIMIT_MAX : take.limit.capacity;
+    const credited = Math.min(hits, fullAt - remaining + debt);
     return { key: take.bucketKey, hits: credited, remaining: Math.max(0, remaining - debt + credited) };
   });
 }

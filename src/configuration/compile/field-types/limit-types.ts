@@ -1,6 +1,6 @@
 /** The types of fields that several levels share, or that only limits have. */
 
-import { ALGORITHMS, PREFERRED_ALGORITHM, type Algorithm } from '../../../domain/algorithm/algorithms';
+import { ALGORITHMS, PREFERRED_ALGORITHM, type ConfiguredAlgorithm } from '../../../domain/algorithm/algorithms';
 import { IN_FLIGHT_MAX } from '../../../domain/algorithm/in-flight';
 import { UNIT_NAMES, type UnitName } from '../../../domain/descriptor/unit';
 import { joinPath, show } from '../../../lib/quote';
@@ -20,7 +20,7 @@ import { explainFraction, explainPeriod } from '../foreign/foreign-config';
 import type { FieldReader, FieldType } from './field';
 import { hits, oneOf, readText, text, textLike, uint32 } from './scalar-types';
 
-export function algorithm(): FieldType<Algorithm> {
+export function algorithm(): FieldType<ConfiguredAlgorithm> {
   const misspelled = PREFERRED_ALGORITHM.replace('_', '');
   return oneOf({ names: ALGORITHMS, what: 'algorithm', misspelled: [misspelled, PREFERRED_ALGORITHM] });
 }

@@ -47,12 +47,19 @@ const FIELDS = {
     type: unit(),
     of: 'envoyproxy/ratelimit',
     unset: 'required, except with `unlimited: true`',
-    meaning: 'Unit of the window. A month is 30 days and a year 365 days, except in calendar windows.',
+    meaning:
+      'Unit of the window. A month is 30 days and a year 365 days, except in calendar windows. `total`: hits for all time ([usage-limits.md](usage-limits.md#budgets-that-never-refill)).',
     example: 'minute',
     mistakes: [
       { write: 'unit: ~', says: `is missing; use one of ${UNIT_NAMES.join(', ')}` },
       { write: 'unit: 10s', says: 'unknown unit "10s"; write unit: second, unit_multiplier: 10' },
       { write: 'unlimited: true, unit: day', says: 'conflicts with unlimited: true; remove one of them' },
+      {
+        write: `unit: total, algorithm: ${PREFERRED_ALGORITHM}`,
+        says: `total has no time in which ${PREFERRED_ALGORITHM} could restore hits; remove algorithm, or use another unit`,
+        unseen: UNSEEN,
+      },
+      { write: 'unit: total, unit_multiplier: 2', says: '2 has no meaning with unit: total; remove it', unseen: UNSEEN },
     ],
   }),
   requestsPerUnit: field({

@@ -14,7 +14,8 @@ export const HITS_AT_ONCE_MIN = 100;
 export function warnOfLongWindow(limits: readonly DeclaredLimit[]): void {
   const isLong = limits.every(({ limit }) => limit.windowUs >= LONG_WINDOW_US);
   const [first] = limits;
-  if (first === undefined || !isLong) return;
+  // To spend a budget at once is what prepaid means.
+  if (first === undefined || !isLong || limits.some(({ limit }) => limit.unit === 'total')) return;
   const atOnce = Math.min(...limits.map(({ limit }) => limit.capacity));
   if (atOnce < HITS_AT_ONCE_MIN) return;
   const message = `lets ${atOnce} hits pass at once, and then none for a long time; ${adviceFor(first.limit)}`;

@@ -24,6 +24,7 @@ function reasonOf({ match, status, limit }: Denial, name: string): string {
   if (match.block?.refusal !== undefined) return refusalText(match.block.refusal);
   if (match.block !== undefined) return 'These requests are blocked.';
   if (limit.capacity === 0) return `The limit "${name}" allows no requests.`;
+  if (limit.unit === 'total') return `The budget "${name}" of ${limit.requestsPerUnit} in total does not cover the request.`;
   if (status.neverFits === true) return `The request is larger than the limit "${name}" ever allows, which is ${limit.capacity} at once.`;
   if (!isRateLimit(limit)) return `The limit "${name}" allows ${limit.capacity} requests at the same time.`;
   return `The limit "${name}" allows ${limit.requestsPerUnit} per ${windowOf(limit)}.`;

@@ -84,7 +84,8 @@ function formatLimit(
   title: string,
 ): string[] {
   const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
-  const parts = [`${title}: ${requestsPerUnit} per ${window}`, algorithm, `${capacity} at once`];
+  const rate = unit === 'total' ? `${requestsPerUnit} in total, never refilled` : `${requestsPerUnit} per ${window}`;
+  const parts = [`${title}: ${rate}`, algorithm, `${capacity} at once`];
   if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
   if (overdraftMax !== undefined) parts.push(`usage reports may take it ${overdraftMax} below zero`);
   if (reservations !== undefined)

@@ -1,13 +1,13 @@
 /** Turns the answer of ShouldRateLimit into the result of a limiter: one function for both, so that they cannot differ. */
 
-import { UNIT_NAMES } from '../../../domain/descriptor/unit';
+import { TIME_UNITS } from '../../../domain/descriptor/unit';
 import { WIRE_UNITS } from '../../../server/transport/messages/wire';
 import type { FailureMode, LimitHeader, LimitResult, LimitStatus, LimitUnit } from './limiter';
 import { MS_PER_S } from '../../../lib/time-units';
 
 const OVER_LIMIT = 2;
 
-const UNITS: ReadonlyMap<number, LimitUnit> = new Map(UNIT_NAMES.map((unit) => [WIRE_UNITS[unit], unit]));
+const UNITS: ReadonlyMap<number, LimitUnit> = new Map(TIME_UNITS.map((unit) => [WIRE_UNITS[unit], unit]));
 
 const NO_HEADERS: readonly LimitHeader[] = [];
 

@@ -12,10 +12,10 @@ import {
 } from '../../../domain/descriptor/descriptor';
 import { BadRequestError } from '../../../lib/errors';
 import { isLimitProblem, makeLimit } from '../../../domain/rule/limit';
-import { UNIT_NAMES, type UnitName } from '../../../domain/descriptor/unit';
+import { TIME_UNITS, type TimeUnit } from '../../../domain/descriptor/unit';
 import { WIRE_UNITS, type WireDescriptor, type WireOverride, type WireRequest } from './wire';
 
-const UNIT_BY_NUMBER: ReadonlyMap<number, UnitName> = new Map(UNIT_NAMES.map((unit) => [WIRE_UNITS[unit], unit]));
+const UNIT_BY_NUMBER: ReadonlyMap<number, TimeUnit> = new Map(TIME_UNITS.map((unit) => [WIRE_UNITS[unit], unit]));
 
 /** @throws BadRequestError that names the field and the fix, and never quotes a key or a value */
 export function toRequest(wire: WireRequest): RateLimitRequest {

@@ -98,7 +98,7 @@ export function describeStatus(out: FieldSink, field: Field, status: DescriptorS
 function describeLimit(out: FieldSink, { requestsPerUnit, unit, name, unitMultiplier }: Limit): void {
   const start = out.begin(STATUS.current_limit);
   out.number(LIMIT.requests_per_unit, Math.min(requestsPerUnit, UINT32_MAX));
-  out.number(LIMIT.unit, WIRE_UNITS[unit]);
+  if (unit !== 'total') out.number(LIMIT.unit, WIRE_UNITS[unit]);
   if (name !== '') out.text(LIMIT.name, name);
   if (unitMultiplier !== 1) {
     const multiplierStart = out.begin(LIMIT.unit_multiplier);

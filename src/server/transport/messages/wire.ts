@@ -1,7 +1,7 @@
 /** The messages of Weir's services as plain objects with wire names, common to gRPC and HTTP. */
 
 import type { ByteString } from '../../../domain/descriptor/descriptor';
-import { UNIT_NAMES, type UnitName } from '../../../domain/descriptor/unit';
+import { TIME_UNITS, type TimeUnit } from '../../../domain/descriptor/unit';
 
 /** An absent field was not sent; only wrapper messages distinguish that from a default. */
 export interface WireRequest {
@@ -125,8 +125,8 @@ export interface KuadrantCommitted {
   readonly reservation_released: boolean;
 }
 
-/** Values of `Unit`, the same in overrides and responses. 0 is UNKNOWN. */
-export const WIRE_UNITS: Readonly<Record<UnitName, number>> = {
+/** Values of `Unit`, the same in overrides and responses. 0 is UNKNOWN, also of a limit in total. */
+export const WIRE_UNITS: Readonly<Record<TimeUnit, number>> = {
   second: 1,
   minute: 2,
   hour: 3,
@@ -139,7 +139,7 @@ export const WIRE_UNITS: Readonly<Record<UnitName, number>> = {
 /** The words of protojson and of Go's text form, by number. */
 export const UNIT_WORDS: ReadonlyMap<number, string> = new Map([
   [0, 'UNKNOWN'],
-  ...UNIT_NAMES.map((unit) => [WIRE_UNITS[unit], unit.toUpperCase()] as const),
+  ...TIME_UNITS.map((unit) => [WIRE_UNITS[unit], unit.toUpperCase()] as const),
 ]);
 
 export const CODE_WORDS: ReadonlyMap<number, string> = new Map([

@@ -259,7 +259,7 @@ interface AskedFor extends Pick<EncodedTakes, 'folds'> {
 }
 
 function readOutcome(group: Group, numbers: ReplyNumbers, nowUs: number): GroupOutcome {
-  const first = numbers.next(GROUP_ALLOWED, capacityOfFirst(group));
+  const first = numbers.next(GROUP_ALLOWED, roomMaxOfFirst(group));
   if (first >= 0) return readAllFit({ group, remaining: first, numbers, nowUs });
   if (first === GROUP_DENIED || first === GROUP_ALLOWED) return readVerdicts({ group, numbers, overLimit: first === GROUP_DENIED, nowUs });
   return undecided(first, group, nowUs);
@@ -305,12 +305,18 @@ function undecided(code: number, group: Group, nowUs: number): GroupOutcome {
 }
 
 /** Nothing remains of a group without takes. */
-function capacityOfFirst({ takes: [first] }: Group): number {
-  return first === undefined ? NOTHING_REMAINS : first.limit.capacity;
+function roomMaxOfFirst({ takes: [first] }: Group): number {
+  return first === undefined ? NOTHING_REMAINS : roomMaxOf(first.limit);
 }
 
-function capacityAt({ takes }: Group, place: number): number {
-  return takes[place]?.limit.capacity ?? 0;
+function roomMaxAt({ takes }: Group, place: number): number {
+  const take = takes[place];
+  return take === undefined ? 0 : roomMaxOf(take.limit);
+}
+
+/** Credits may raise a budget above its capacity. */
+function roomMaxOf({ algorithm, capacity }: BucketLimit): number {
+  return TRAITS[algorithm].restores === 'never' ? USED_MAX : capacity;
 }
 
 /** Each once. */
@@ -323,7 +329,7 @@ function readAllFit({ group, remaining, numbers, nowUs }: ReadAllFitInput): Grou
   const verdicts = new Array<Verdict>(group.takes.length);
   let room = remaining;
   for (let i = 0; i < verdicts.length; i += 1) {
-    if (i > 0) room = numbers.next(0, capacityAt(group, i));
+    if (i > 0) room = numbers.next(0, roomMaxAt(group, i));
     verdicts[i] = { fits: true, remaining: room, retryAfterUs: 0, resetAfterUs: numbers.next(0, WAIT_US_MAX) };
   }
   return { overLimit: false, verdicts, nowUs };
@@ -340,7 +346,7 @@ function readVerdicts({ group, numbers, overLimit, nowUs }: ReadVerdictsInput): 
   const verdicts = new Array<OpenVerdict>(group.takes.length);
   for (let i = 0; i < verdicts.length; i += 1) {
     const take = group.takes[i];
-    const room = numbers.next(-USED_MAX, capacityAt(group, i));
+    const room = numbers.next(-USED_MAX, roomMaxAt(group, i));
     const resetAfterUs = numbers.next(0, WAIT_US_MAX);
     const retryAfterUs = numbers.next(TAKE_FITS, WAIT_US_MAX);
     const cut = take?.overdraftMax === undefined ? 0 : numbers.next(0, Math.max(0, take.hits));

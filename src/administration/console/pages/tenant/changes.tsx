@@ -16,7 +16,7 @@ export interface ChangeProps {
   readonly onClose: (wasWritten: boolean) => void;
 }
 
-const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
+const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year', 'total'] as const;
 
 type Unit = (typeof UNITS)[number];
 
@@ -78,7 +78,7 @@ export function OverrideChange({ subject, explained, onClose }: ChangeProps) {
             onValue={(value) => {
               setUnit(UNITS.find((each) => each === value) ?? 'minute');
             }}
-            choices={UNITS.map((each) => [each, multiplier === 1 ? each : `${multiplier} ${each}s`])}
+            choices={UNITS.map((each) => [each, multiplier === 1 || each === 'total' ? each : `${multiplier} ${each}s`])}
           />
           <SpanField value={span} onValue={setSpan} />
           <ReasonField value={reason} onValue={setReason} />

@@ -2,7 +2,7 @@
 
 import type { ByteString, Descriptor, Entry, LimitOverride } from '../../../../domain/descriptor/descriptor';
 import { HITS_MAX } from '../../../../domain/descriptor/descriptor';
-import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
+import { TIME_UNITS } from '../../../../domain/descriptor/unit';
 import { asWrong, NO_TEXTS, type LineResult } from '../event/log-event';
 import { requestWith } from '../event/request-of';
 import { isObject, parseLine, type Json, type JsonMap } from './json';
@@ -59,7 +59,7 @@ function readEntries(list: readonly Json[]): Entry[] | undefined {
 function readLimit(json: Json): LimitOverride | undefined {
   if (!isObject(json)) return undefined;
   const { requests_per_unit: requests, unit: word, unit_multiplier: multiplier = 1 } = json;
-  const unit = typeof word === 'string' ? UNIT_NAMES.find((each) => each === word.toLowerCase()) : undefined;
+  const unit = typeof word === 'string' ? TIME_UNITS.find((each) => each === word.toLowerCase()) : undefined;
   if (unit === undefined || typeof requests !== 'number' || typeof multiplier !== 'number') return undefined;
   return { requestsPerUnit: requests, unit, unitMultiplier: multiplier };
 }

@@ -1,6 +1,6 @@
 /** Reads a descriptor of a test file: a map of keys and values, a list of entries, or either with a limit and hits of its own. */
 
-import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
+import { TIME_UNITS } from '../../../../domain/descriptor/unit';
 import { toByteString } from '../../../../domain/descriptor/byte-string';
 import { HITS_MAX, type Descriptor, type Entry, type LimitOverride } from '../../../../domain/descriptor/descriptor';
 import { UINT32_MAX } from '../../../../domain/rule/limit';
@@ -10,7 +10,7 @@ import type { NodeReader } from './node-reader';
 export const DESCRIPTOR_FIELDS = ['entries', 'limit', 'hits'];
 
 /** `20/minute` or `20/5minute`. */
-export const OVERRIDE_PATTERN = `^(0|[1-9]\\d{0,9})\\/([1-9]\\d{0,9})?(${UNIT_NAMES.join('|')})$`;
+export const OVERRIDE_PATTERN = `^(0|[1-9]\\d{0,9})\\/([1-9]\\d{0,9})?(${TIME_UNITS.join('|')})$`;
 
 const OVERRIDE = new RegExp(OVERRIDE_PATTERN);
 
@@ -53,9 +53,9 @@ function readMap(node: ConfigNode, path: string, reader: NodeReader): Entry[] {
 function readOverride(node: ConfigNode | undefined, path: string, reader: NodeReader): LimitOverride | undefined {
   if (node === undefined) return undefined;
   const [, requests, multiplier = 1, word] = OVERRIDE.exec(reader.text(node, path)) ?? [];
-  const unit = UNIT_NAMES.find((each) => each === word);
+  const unit = TIME_UNITS.find((each) => each === word);
   const override = { requestsPerUnit: Number(requests), unitMultiplier: Number(multiplier) };
   if (unit !== undefined && override.requestsPerUnit <= UINT32_MAX && override.unitMultiplier <= UINT32_MAX) return { ...override, unit };
-  reader.report(node, path, `must be a limit such as 20/minute or 20/5minute, with one of ${UNIT_NAMES.join(', ')}`);
+  reader.report(node, path, `must be a limit such as 20/minute or 20/5minute, with one of ${TIME_UNITS.join(', ')}`);
   return undefined;
 }
