@@ -10,7 +10,7 @@ import type { runTestsBeside as RunTestsBeside } from './program/cli/test/covera
 import { UsageError } from './program/cli/usage-error';
 import { ControlFileError } from './state/control/file/control-file-error';
 import { ConfigError, countProblems, listProblems } from './configuration/problems/config-error';
-import { didYouMean } from './lib/did-you-mean';
+import { didYouMean } from './lib/text/did-you-mean';
 import { SettingsError } from './configuration/settings/table/settings-error';
 import { ListenError } from './server/transport/port/listen-error';
 import { SocketPathError } from './server/transport/port/unix-socket';

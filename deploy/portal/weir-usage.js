@@ -73,15 +73,15 @@ function descriptorParts({ entries, plan, unlimited, blocked, blocked_until: unt
   return [table, ...notes];
 }
 
-function rowOf({ name, requests_per_unit: requests, unit, unit_multiplier: multiplier, capacity, used, remaining, reset_at: resetAt }, lang) {
-  const window = multiplier === 1 ? unit : `${multiplier} ${unit}s`;
-  const label = `${name === '' ? '' : `${name}: `}${numberText(requests, lang)} per ${window}`;
+function rowOf({ name, requests_per_unit: requests, unit, unit_multiplier: multiplier, capacity, used, remaining, reset_at: resetAt, show }, lang) {
+  const window = unit === 'total' ? 'in total' : `per ${multiplier === 1 ? unit : `${multiplier} ${unit}s`}`;
+  const label = `${name === '' ? '' : `${name}: `}${hitsText(requests, show, lang)} ${window}`;
   const meter = element('meter', { min: 0, max: capacity || 1, value: Math.min(used, capacity), 'aria-label': `Used of ${label}` }, []);
   return element('tr', {}, [
     element('th', { scope: 'row' }, [label]),
-    element('td', {}, [meter, numberText(used, lang)]),
-    element('td', {}, [numberText(remaining, lang)]),
-    element('td', {}, [used === 0 ? '' : dateText(resetAt, lang)]),
+    element('td', {}, [meter, hitsText(used, show, lang)]),
+    element('td', {}, [hitsText(remaining, show, lang)]),
+    element('td', {}, [used === 0 ? '' : unit === 'total' ? 'never' : dateText(resetAt, lang)]),
   ]);
 }
 
@@ -95,6 +95,13 @@ function element(name, attributes, children) {
 
 function note(text) {
   return element('p', { class: 'note' }, [text]);
+}
+
+/** With a form of the limit, the hits are an amount: `4.25 USD`. */
+function hitsText(hits, show, lang) {
+  if (show === undefined) return numberText(hits, lang);
+  const maximumFractionDigits = Math.round(Math.log10(show.divide));
+  return `${(hits / show.divide).toLocaleString(lang || undefined, { maximumFractionDigits })} ${show.unit}`;
 }
 
 function numberText(value, lang) {

@@ -233,6 +233,7 @@ export interface AskedLimit {
   readonly requests_per_unit: number;
   readonly unit: string;
   readonly unit_multiplier: number;
+  readonly show?: { readonly unit: string; readonly divide: number };
 }
 
 export interface ConfiguredValues extends AskedLimit {
@@ -421,6 +422,7 @@ export interface Bucket {
   readonly retry_after_ms?: number;
   readonly reset_after_ms: number;
   readonly reset_at: string;
+  readonly show?: { readonly unit: string; readonly divide: number };
 }
 
 export interface LimitSource {
@@ -732,6 +734,7 @@ export interface Operations {
           readonly remaining: number;
           readonly debt: number;
           readonly reset_at: string;
+          readonly show?: { readonly unit: string; readonly divide: number };
         }[];
         readonly denied?: number;
       }[];
@@ -760,7 +763,12 @@ export interface Operations {
     readonly reply: {
       readonly dry_run: boolean;
       readonly repeated: boolean;
-      readonly given: readonly { readonly key: string; readonly hits: number; readonly remaining: number }[];
+      readonly given: readonly {
+        readonly key: string;
+        readonly hits: number;
+        readonly remaining: number;
+        readonly show?: { readonly unit: string; readonly divide: number };
+      }[];
       readonly warnings: readonly Warning[];
     };
   };
@@ -978,6 +986,7 @@ export interface Operations {
           readonly requests_per_unit: number;
           readonly unit: string;
           readonly unit_multiplier: number;
+          readonly show?: { readonly unit: string; readonly divide: number };
           readonly over_limit: boolean;
         }[];
       }[];

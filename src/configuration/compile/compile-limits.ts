@@ -18,6 +18,7 @@ import type { ValuesOf } from './field-types/field';
 import type { StagedLimits } from '../../domain/rule/rule-set';
 import { StageCompiler, type LimitOwner } from './compile-stages';
 import type { RESERVATIONS } from './fields/reservations';
+import { amountFormOf } from './fields/show';
 import { softLinesOf } from './fields/soft';
 import { warnOfLimit } from './limit-warnings';
 import type { LimitedSpec, RateLimitSpec } from './read/read-limits';
@@ -134,6 +135,7 @@ export class LimitCompiler {
       leases: fields.leases?.value ?? this.options.leases,
       reservations: reservations && reservationTermsOf(reservations.value),
       soft: fields.soft && softLinesOf(fields.soft.value),
+      show: fields.show && amountFormOf(fields.show.value),
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),
     });

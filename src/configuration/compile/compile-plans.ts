@@ -2,7 +2,7 @@
 
 import { toByteString } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
-import { didYouMean } from '../../lib/did-you-mean';
+import { didYouMean } from '../../lib/text/did-you-mean';
 import { joinPath, show } from '../../lib/quote';
 import type { Plan, TenantTerms } from '../../domain/rule/plan';
 import type { LimitCompiler } from './compile-limits';

@@ -94,6 +94,7 @@ const TERMS: readonly Term[] = [
     direction: NEUTRAL,
   },
   { what: 'soft', of: ({ soft }) => (soft === undefined ? 'none' : softText(soft)), direction: NEUTRAL },
+  { what: 'show', of: ({ show }) => (show === undefined ? 'hits' : `${show.unit} of ${show.divide}`), direction: NEUTRAL },
   { what: 'leases', of: ({ leases = 'as the setting' }) => leases, direction: NEUTRAL },
   // A report that was a request like others, or the reverse, changes what is left for all.
   { what: 'overdraft', of: (limit) => String(overdraftMaxOf(limit) ?? 'none'), direction: () => 'both' },

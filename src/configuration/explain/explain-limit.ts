@@ -10,6 +10,7 @@ import type { OverrideSource } from '../../domain/rule/control-view';
 import type { InFlight } from '../../domain/rule/in-flight';
 import { overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
 import type { Match } from '../../domain/rule/match';
+import type { AmountForm } from '../../lib/text/amount';
 import { beforeStage } from '../../domain/rule/stage-limits';
 
 export interface LimitExplanation {
@@ -31,6 +32,8 @@ export interface LimitExplanation {
   readonly responseBody?: string;
   /** Whether the limit has leases; absent: as `LEASES` says. */
   readonly leases?: string;
+  /** How people read its hits; absent: as hits. */
+  readonly show?: AmountForm;
   readonly bucketKey: string;
   readonly source: LimitSource;
   /** The limit that is tried beside it; absent: none. */
@@ -115,7 +118,7 @@ function explainLimit(
   limit: Limit,
   { bucketKey, inFlight }: { readonly bucketKey: string; readonly inFlight: InFlight | undefined },
 ): Omit<LimitExplanation, 'source'> {
-  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations, responseBody, leases } = limit;
+  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations, responseBody, leases, show } = limit;
   const overdraftMax = overdraftMaxOf(limit);
   const id = limit === inFlight?.limit ? inFlight.id?.key : undefined;
   const optional = {
@@ -124,6 +127,7 @@ function explainLimit(
     ...(id !== undefined && { id }),
     ...(responseBody && { responseBody: responseBody.kind }),
     ...(leases && { leases }),
+    ...(show && { show }),
     ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
   };
   return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };

@@ -1,6 +1,6 @@
 /** Finds environment variables that are not settings but have a name close to one. */
 
-import { didYouMean } from '../../lib/did-you-mean';
+import { didYouMean } from '../../lib/text/did-you-mean';
 import { REFERENCE_SETTINGS } from './table/reference-settings';
 import type { Environment } from './table/settings';
 import type { SettingRow } from './table/setting-row';

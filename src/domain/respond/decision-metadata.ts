@@ -56,6 +56,7 @@ function describe(status: DescriptorStatus, { match, rule }: { readonly match: M
       requests_per_unit: currentLimit.requestsPerUnit,
       unit: currentLimit.unit.toUpperCase(),
       ...(currentLimit.unitMultiplier !== 1 && { unit_multiplier: currentLimit.unitMultiplier }),
+      ...(currentLimit.show && { shown_in: currentLimit.show.unit, shown_divide: currentLimit.show.divide }),
       fits,
       limit_remaining: limitRemaining,
       // The fields of the answer show less.

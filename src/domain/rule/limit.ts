@@ -4,6 +4,7 @@ import { TOTAL_ALGORITHM, TRAITS, type Algorithm, type BucketAlgorithm } from '.
 import { multiplyDivide } from '../algorithm/arithmetic';
 import type { ResponseBody } from './body/response-body';
 import { isCalendarUnit, type Calendar } from './calendar';
+import type { AmountForm } from '../../lib/text/amount';
 import type { SoftLine } from './soft/soft-line';
 import type { Stage } from './stage/stage';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
@@ -63,6 +64,8 @@ export interface LimitTerms {
   readonly reservations?: ReservationTerms | undefined;
   /** In ascending order. Absent: none. */
   readonly soft?: readonly SoftLine[] | undefined;
+  /** How people read its hits. Absent: as hits. */
+  readonly show?: AmountForm | undefined;
 }
 
 export interface Limit extends LimitTerms {
@@ -194,7 +197,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     };
   }
   const calendar = calendarOf(spec);
-  const { failureMode, responseHeaders, responseBody, overdraft, leases, reservations, soft } = terms;
+  const { failureMode, responseHeaders, responseBody, overdraft, leases, reservations, soft, show } = terms;
   // In one literal: requests bring limits, and V8 is slow with the spread of an object of another function.
   return {
     requestsPerUnit,
@@ -212,6 +215,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     ...(leases && { leases }),
     ...(reservations && { reservations }),
     ...(soft && { soft }),
+    ...(show && { show }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Reads the arguments of a command; rejects wrong ones with a message that names the argument and its correction. */
 
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { didYouMean } from '../../lib/did-you-mean';
+import { didYouMean } from '../../lib/text/did-you-mean';
 import { UsageError } from './usage-error';
 
 type OptionTable = NonNullable<ParseArgsConfig['options']>;

@@ -4,7 +4,7 @@ import { toByteString } from '../../domain/descriptor/byte-string';
 import { LIMIT_MAX } from '../../domain/rule/limit';
 import { callReservations, type ServerAddress, type SentStep } from '../../server/transport/grpc/call-server';
 import { reservedJson, stepJson } from '../../server/transport/messages/reservation-answers';
-import { didYouMean } from '../../lib/did-you-mean';
+import { didYouMean } from '../../lib/text/did-you-mean';
 import { ASK_OPTIONS, describeFailure, readAddress, readDomain, readTls, toWireOverride } from './ask';
 import { readArgs } from './read-args';
 import { adviseOnEntries, readDescriptors } from './read-descriptor';

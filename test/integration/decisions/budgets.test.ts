@@ -9,6 +9,7 @@ import { OK, OVER_LIMIT, RlsClient } from '../../support/clients/rls-client';
 import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { runWeir } from '../../support/processes/command';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeTestClient } from '../../support/redis/redis-store';
 import { freePort } from '../../support/servers/ports';
@@ -17,12 +18,15 @@ const CONFIG = writeConfig(`
 domain: llm
 descriptors:
   - key: customer
-    rate_limit: { name: prepaid, unit: total, requests_per_unit: 100, response_headers: ietf, response_body: problem }
+    rate_limit: { name: prepaid, unit: total, requests_per_unit: 100, response_headers: ietf, response_body: problem, show: { unit: EUR, divide: 100 } }
   - key: minute
     rate_limit: { unit: minute, requests_per_unit: 100 }
 `);
 
 const folder = mkdtempSync(path.join(tmpdir(), 'weir-budgets-'));
+const tokenFile = path.join(folder, 'token');
+writeFileSync(tokenFile, TOKENS.admin);
+
 afterAll(() => {
   rmSync(folder, { recursive: true });
 });
@@ -83,7 +87,9 @@ describe.each(['memory', 'redis'])('on the %s store', (store) => {
     expect(names).toContain('RateLimit: "prepaid";r=0;t=3153600000');
     expect(names.join()).not.toContain('Retry-After');
     expect(denied.statuses[0]?.current_limit?.unit ?? 0).toBe(0);
-    expect(JSON.stringify(denied.dynamic_metadata)).toContain('"TOTAL"');
+    const metadata = JSON.stringify(denied.dynamic_metadata);
+    expect(metadata).toContain('"TOTAL"');
+    expect(metadata).toContain('"EUR"');
     expect(String(denied.raw_body)).toContain('The budget \\"prepaid\\" of 100 in total does not cover the request.');
     expect(String(denied.raw_body)).not.toContain('at once');
   });
@@ -93,9 +99,20 @@ describe.each(['memory', 'redis'])('on the %s store', (store) => {
     expect(await credit('a', 250, 'pay-1')).toMatchObject({ given: [] });
     await until(async () => (await ask('a', 200)).overall_code === OK);
     expect(await ask('a', 50)).toMatchObject({ overall_code: OK, statuses: [{ limit_remaining: 0 }] });
-    expect(await credit('new', 20, 'pay-2')).toMatchObject({ given: [{ hits: 20, remaining: 120 }] });
+    expect(await credit('new', 20, 'pay-2')).toMatchObject({ given: [{ hits: 20, remaining: 120, show: { unit: 'EUR', divide: 100 } }] });
     expect((await ask('new', 121)).overall_code).toBe(OVER_LIMIT);
     expect((await ask('new', 120)).overall_code).toBe(OK);
+  });
+
+  test('people read it in its unit', async () => {
+    const env = { WEIR_ADMIN_URL: `http://127.0.0.1:${adminPort}`, WEIR_ADMIN_TOKEN_FILE: tokenFile };
+    await ask('read', 25);
+    const show = await runWeir(['bucket', 'show', '--domain', 'llm', '--descriptor', 'customer=read'], { env });
+    expect(show.stdout).toMatch(/1 EUR in total\s+0\.75 EUR\s+0 EUR\s+now\s+never/);
+    const explain = await runWeir(['bucket', 'explain', '--domain', 'llm', '--descriptor', 'customer=read'], { env });
+    expect(explain.stdout).toMatch(/prepaid=1 EUR\/total\s+0\.75 EUR/);
+    const give = ['credit', '--domain', 'llm', '--descriptor', 'customer=read', '--hits', '150', '--reason', 'paid'];
+    expect((await runWeir(give, { env })).stdout).toMatch(/1\.5 EUR\s+2\.25 EUR/);
   });
 
   test('a rate that a request brings replaces it, and counts by itself', async () => {

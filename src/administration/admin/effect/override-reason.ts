@@ -1,7 +1,7 @@
 /** Why an override changes no limit of a rule. */
 
 import type { OverrideRecord } from '../../../state/control/control-record';
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 import { overrideLimits } from '../../../domain/rule/apply-override';
 import type { SelectedOverride } from '../../../domain/rule/control-view';
 import { isRateLimit, type Limit } from '../../../domain/rule/limit';

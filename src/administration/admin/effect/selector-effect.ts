@@ -3,7 +3,7 @@
 import { keyOf, type EntrySelector, type SelectorRecord } from '../../../state/control/control-record';
 import { toByteString, toText } from '../../../domain/descriptor/byte-string';
 import { compileWildcard, matchesWildcard } from '../../../domain/descriptor/wildcard';
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 import type { SelectedRecord } from '../../../domain/rule/control-view';
 import type { Match, MatchControl } from '../../../domain/rule/match';
 import { changesBetween, matchProbe, pathOf, type MatchProbeInput } from './outcome';

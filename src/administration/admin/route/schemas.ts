@@ -44,12 +44,19 @@ export const limitValues = object(
   'Values of a limit.',
 );
 
+/** As the field `show` of a limit. */
+export const amountForm = object(
+  { unit: Type.String(), divide: Type.Integer({ minimum: 1 }) },
+  'How people read the hits: divided by `divide`, in `unit`. Absent: as hits.',
+);
+
 /** How much a limit admits, as replies show it. */
 export const shownValues = {
   name: Type.String({ description: 'Empty: it has no name.' }),
   requests_per_unit: Type.Integer({ minimum: 0 }),
   unit: Type.String(),
   unit_multiplier: Type.Integer({ minimum: 1 }),
+  show: Type.Optional(amountForm),
 };
 
 /** A limit of the configuration, as replies show it. */

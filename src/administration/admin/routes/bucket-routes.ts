@@ -2,14 +2,13 @@
 
 import { Type } from '@sinclair/typebox';
 import { NEVER } from '../../../domain/algorithm/engine';
-import type { Take } from '../../../domain/bucket/take';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
-import { groupOf, readBuckets, toRequest, type LiveBucket } from './live-request';
+import { groupOf, readBuckets, toRequest, type LiveBucket, type NamedGroup } from './live-request';
 import { auditAction } from './records/write-record';
 import { route, type AdminCall, type AdminRoute } from '../route/route';
 import { snakeKeys } from '../route/snake-keys';
-import { descriptors, domain, dryRun, entries, next, object, page, reason, wasDryRun } from '../route/schemas';
+import { amountForm, descriptors, domain, dryRun, entries, next, object, page, reason, wasDryRun } from '../route/schemas';
 import { US_PER_MS } from '../../../lib/time-units';
 
 const TAG = 'buckets';
@@ -31,9 +30,10 @@ export const bucket = object({
   retry_after_ms: Type.Optional(Type.Integer({ minimum: 0, description: 'Time until one hit is left; 0: now. Absent: never.' })),
   reset_after_ms: Type.Integer({ minimum: 0, description: 'Time until the bucket is full, or its window ends.' }),
   reset_at: Type.String({ format: 'date-time' }),
+  show: Type.Optional(amountForm),
 });
 
-export function showBucket({ take, verdict, nowUs }: LiveBucket) {
+export function showBucket({ take, verdict, nowUs, form }: LiveBucket) {
   const { requestsPerUnit, windowUs, capacity, algorithm } = take.limit;
   const { remaining, debt = 0, retryAfterUs, resetAfterUs } = verdict;
   return snakeKeys({
@@ -45,6 +45,7 @@ export function showBucket({ take, verdict, nowUs }: LiveBucket) {
     ...(retryAfterUs !== NEVER && { retryAfterMs: Math.ceil(retryAfterUs / US_PER_MS) }),
     resetAfterMs: Math.ceil(resetAfterUs / US_PER_MS),
     resetAt: new Date((nowUs + resetAfterUs) / US_PER_MS).toISOString(),
+    ...(form && { show: form }),
   });
 }
 
@@ -66,11 +67,14 @@ export interface TargetBody {
 }
 
 /** The takes of the descriptor that the body names. */
-export function targetTakes({ domain: inDomain, entries: named, limit }: TargetBody, backend: AdminBackend): readonly Take[] {
+export function targetTakes(
+  { domain: inDomain, entries: named, limit }: TargetBody,
+  backend: AdminBackend,
+): Pick<NamedGroup, 'takes' | 'forms'> {
   const request = toRequest({ domain: inDomain, descriptors: [{ entries: named }] });
-  const { takes, names } = groupOf(request, backend);
+  const { takes, names, forms } = groupOf(request, backend);
   const chosen = takes.filter((_, i) => limit === undefined || names[i] === limit);
-  if (chosen.length > 0) return chosen;
+  if (chosen.length > 0) return { takes: chosen, forms };
   const what = limit === undefined ? 'no limit applies to the descriptor' : `no limit ${JSON.stringify(limit)} applies to the descriptor`;
   throw new AdminProblem('conflict', `${what}; POST /v1/explain says why`);
 }
@@ -86,8 +90,8 @@ const lookup = route({
   reply: object({ buckets: Type.Array(bucket) }),
   problems: ['unavailable'],
   handle: async ({ body }, backend) => {
-    const { takes } = groupOf(toRequest(body), backend);
-    return { body: { buckets: (await readBuckets(takes, backend)).map(showBucket) } };
+    const { takes, forms } = groupOf(toRequest(body), backend);
+    return { body: { buckets: (await readBuckets(takes, backend, forms)).map(showBucket) } };
   },
 });
 
@@ -142,8 +146,8 @@ const reset = route({
   problems: ['conflict', 'unavailable'],
   handle: async (call, backend) => {
     const { body, query } = call;
-    const takes = targetTakes(body, backend);
-    const before = (await readBuckets(takes, backend)).map(showBucket);
+    const { takes, forms } = targetTakes(body, backend);
+    const before = (await readBuckets(takes, backend, forms)).map(showBucket);
     if (query.dry_run === true) return { body: { dry_run: true, deleted: 0, before } };
     await auditTarget(call, backend, {
       action: 'reset',

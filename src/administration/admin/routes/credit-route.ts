@@ -4,6 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import type { Take } from '../../../domain/bucket/take';
 import { LIMIT_MAX } from '../../../domain/rule/limit';
+import type { AmountForm } from '../../../lib/text/amount';
 import type { AdminBackend } from '../backend';
 import { WARNINGS_MAX, type Warning } from '../effect/warning';
 import { AdminProblem } from '../problem';
@@ -12,7 +13,7 @@ import { checkOf, readBuckets } from './live-request';
 import { refuseIfStrict, strict, warnings } from './records/effect-schemas';
 import { reportWarnings } from './records/write-record';
 import { route } from '../route/route';
-import { dryRun, object, wasDryRun } from '../route/schemas';
+import { amountForm, dryRun, object, wasDryRun } from '../route/schemas';
 
 export const credit = route({
   method: 'POST',
@@ -37,7 +38,14 @@ export const credit = route({
   reply: object({
     dry_run: wasDryRun,
     repeated: Type.Boolean({ description: 'Whether a credit with this id was given before, and this one gave nothing.' }),
-    given: Type.Array(object({ key: Type.String(), hits: Type.Integer({ minimum: 0 }), remaining: Type.Integer({ minimum: 0 }) })),
+    given: Type.Array(
+      object({
+        key: Type.String(),
+        hits: Type.Integer({ minimum: 0 }),
+        remaining: Type.Integer({ minimum: 0 }),
+        show: Type.Optional(amountForm),
+      }),
+    ),
     warnings,
   }),
   isIdempotentByKey: true,
@@ -45,12 +53,14 @@ export const credit = route({
   handle: async (call, backend) => {
     const { body, query } = call;
     const { hits, id } = body;
-    const takes = creditable(targetTakes(body, backend));
+    const { takes: named, forms } = targetTakes(body, backend);
+    const takes = creditable(named);
+    const withForms = (given: readonly Given[]) => given.map((each) => ({ ...each, ...formOf(forms.get(each.key)) }));
     if (query.dry_run === true || query.strict === true) {
       const given = await wouldGive(takes, hits, backend);
       const found = fullBuckets(given, hits);
       refuseIfStrict(found, query.strict);
-      if (query.dry_run === true) return { body: { dry_run: true, repeated: false, given, warnings: found } };
+      if (query.dry_run === true) return { body: { dry_run: true, repeated: false, given: withForms(given), warnings: found } };
     }
     // Before the hits are given: a credit is given at most once, also if this instance ends in between.
     const isNew = await auditTarget(call, backend, {
@@ -62,9 +72,13 @@ export const credit = route({
     const given = await give(takes, hits, backend);
     const found = fullBuckets(given, hits);
     reportWarnings(backend, { author: call.caller.name, subject: `a credit of ${hits} in ${body.domain}`, warnings: found });
-    return { body: { dry_run: false, repeated: false, given, warnings: found } };
+    return { body: { dry_run: false, repeated: false, given: withForms(given), warnings: found } };
   },
 });
+
+function formOf(form: AmountForm | undefined): { readonly show?: AmountForm } {
+  return form === undefined ? {} : { show: form };
+}
 
 interface Given {
   readonly key: string;

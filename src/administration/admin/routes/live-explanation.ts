@@ -32,8 +32,8 @@ export interface LiveExplanation {
 /** @throws AdminProblem if the request is invalid, or the store cannot answer */
 export async function explainLive(request: RateLimitRequest, backend: AdminBackend): Promise<LiveExplanation> {
   const explanation = explainOrRefuse(request, backend);
-  const { takes } = groupOf(request, backend, { control: withoutBlocks(backend.controlView), admitsAll: true });
-  const live = await readBuckets(takes, backend);
+  const { takes, forms } = groupOf(request, backend, { control: withoutBlocks(backend.controlView), admitsAll: true });
+  const live = await readBuckets(takes, backend, forms);
   const byKey = new Map(live.map((each) => [each.take.bucketKey, each]));
   const { domain, domainFound, refused } = explanation;
   const show = { domain, byKey, backend };

@@ -4,6 +4,7 @@ import type { Group, Take, Verdict } from '../../../domain/bucket/take';
 import { candidatesOf, toGroup } from '../../../domain/bucket/to-group';
 import { toByteString } from '../../../domain/descriptor/byte-string';
 import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
+import type { AmountForm } from '../../../lib/text/amount';
 import { BadRequestError } from '../../../lib/errors';
 import { matchRequest, type MatchInput, type RequestMatch } from '../../../domain/rule/match';
 import type { AdminBackend, CurrentRules } from '../backend';
@@ -38,6 +39,8 @@ export interface NamedGroup {
   readonly takes: readonly Take[];
   /** The name of the limit of each take. */
   readonly names: readonly string[];
+  /** By bucket key, how people read the hits; without those that are read as hits. */
+  readonly forms: ReadonlyMap<string, AmountForm>;
 }
 
 /** The takes of the request, as a decision would make them. */
@@ -51,9 +54,10 @@ export function groupOf(
   try {
     const matched = matchRequest({ ruleSet, request, modes, ...view });
     const group = toGroup({ request, matched, keyPrefix, shadow: modes.shadow, nowUs: () => backend.nowMs() * 1_000 });
-    const names = matched.matches.flatMap(({ limits }) => limits.map(({ name }) => name));
-    const ofCandidates = candidatesOf(matched.matches).map(({ limit }) => limit.name);
-    return { group, matched, takes: group.takes, names: [...names, ...ofCandidates] };
+    const { takes } = group;
+    const limits = [...matched.matches.flatMap((match) => match.limits), ...candidatesOf(matched.matches).map(({ limit }) => limit)];
+    const forms = limits.flatMap(({ show }, i): [string, AmountForm][] => (show === undefined ? [] : [[takes[i]?.bucketKey ?? '', show]]));
+    return { group, matched, takes, names: limits.map(({ name }) => name), forms: new Map(forms) };
   } catch (error) {
     throw error instanceof BadRequestError ? new AdminProblem('invalid', error.message) : error;
   }
@@ -64,10 +68,16 @@ export interface LiveBucket {
   readonly verdict: Verdict;
   /** The store's clock, in microseconds since 1970. */
   readonly nowUs: number;
+  /** How people read the hits. Absent: as hits. */
+  readonly form?: AmountForm;
 }
 
 /** The state of each bucket of the takes, in their order, without a charge. */
-export async function readBuckets(takes: readonly Take[], backend: AdminBackend): Promise<readonly LiveBucket[]> {
+export async function readBuckets(
+  takes: readonly Take[],
+  backend: AdminBackend,
+  forms: NamedGroup['forms'] = new Map(),
+): Promise<readonly LiveBucket[]> {
   if (takes.length === 0) return [];
   const verdicts = await backend.buckets.take(takes.map(checkOf));
   return takes.map((take, i) => {
@@ -75,7 +85,8 @@ export async function readBuckets(takes: readonly Take[], backend: AdminBackend)
     const [verdict] = outcome?.verdicts ?? [];
     if (outcome === undefined || verdict === undefined)
       throw new AdminProblem('unavailable', 'the store cannot read a bucket now; try again');
-    return { take, verdict, nowUs: outcome.nowUs };
+    const form = forms.get(take.bucketKey);
+    return { take, verdict, nowUs: outcome.nowUs, ...(form && { form }) };
   });
 }
 

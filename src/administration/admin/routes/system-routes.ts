@@ -141,13 +141,14 @@ function showRule(
     quotaMode,
     tenants: tenant !== undefined,
     ...place,
-    limits: limits.map(({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity }) => ({
+    limits: limits.map(({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, show }) => ({
       name,
       requestsPerUnit,
       unit,
       unitMultiplier,
       algorithm,
       capacity,
+      ...(show && { show }),
     })),
   });
 }

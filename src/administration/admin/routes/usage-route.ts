@@ -10,7 +10,7 @@ import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import type { Caller, TenantName } from '../role';
 import { route } from '../route/route';
-import { domain, object } from '../route/schemas';
+import { amountForm, domain, object } from '../route/schemas';
 import { KeyForm } from '../../../state/top/key-text';
 import { explainLive } from './live-explanation';
 import { currentRules } from './live-request';
@@ -39,7 +39,8 @@ const limit = object({
   used: Type.Integer({ minimum: 0 }),
   remaining: Type.Integer({ minimum: 0 }),
   debt: Type.Integer({ minimum: 0, description: 'Hits below zero.' }),
-  reset_at: Type.String({ format: 'date-time', description: 'When all of it is back.' }),
+  reset_at: Type.String({ format: 'date-time', description: 'When all of it is back. Of a budget in total: in 100 years.' }),
+  show: Type.Optional(amountForm),
 });
 
 const usage = object({
@@ -155,7 +156,7 @@ async function usageOf({ entries }: TenantDescriptor, name: string, backend: Adm
     unlimited: explained === undefined || explained.unlimited || explained.pass !== undefined,
     blocked: explained?.block !== undefined,
     ...(until !== undefined && { blocked_until: until }),
-    limits: (explained?.limits ?? []).flatMap(({ name: limitName, requests_per_unit, unit, unit_multiplier, capacity, bucket }) => {
+    limits: (explained?.limits ?? []).flatMap(({ name: limitName, requests_per_unit, unit, unit_multiplier, capacity, bucket, show }) => {
       if (bucket === undefined) return [];
       const { remaining, debt, reset_at } = bucket;
       return [
@@ -169,6 +170,7 @@ async function usageOf({ entries }: TenantDescriptor, name: string, backend: Adm
           remaining,
           debt,
           reset_at,
+          ...(show && { show }),
         },
       ];
     }),

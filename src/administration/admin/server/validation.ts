@@ -3,7 +3,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler, ValueErrorType, type ValueError } from '@sinclair/typebox/compiler';
 import { Value } from '@sinclair/typebox/value';
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 import { AdminProblem, type FieldError } from '../problem';
 import { expectationOf, type JsonSchema } from './expectation';
 

@@ -56,15 +56,31 @@ export function showAgo(time: string, nowMs: number = Date.now()): string {
   return ms < 1_000 ? 'now' : `${showDuration(ms)} ago`;
 }
 
+/** The unit in which people read hits. */
+export interface AmountForm {
+  readonly unit: string;
+  readonly divide: number;
+}
+
+/** `4.25 USD`; without a form as a count. */
+export function showHits(hits: number, form: AmountForm | undefined): string {
+  if (form === undefined) return showCount(hits);
+  const digits = new Intl.NumberFormat('en', { maximumFractionDigits: Math.round(Math.log10(form.divide)) });
+  return `${digits.format(hits / form.divide)} ${form.unit}`;
+}
+
 interface ShownLimit {
   readonly requests_per_unit: number;
   readonly unit: string;
   readonly unit_multiplier?: number;
+  readonly show?: AmountForm;
 }
 
-/** `300 per minute`, `10 per 5 minutes`. */
-export function showLimit({ requests_per_unit: requests, unit, unit_multiplier: multiplier = 1 }: ShownLimit): string {
+/** `300 per minute`, `10 per 5 minutes`, `5 USD in total`. */
+export function showLimit({ requests_per_unit: requests, unit, unit_multiplier: multiplier = 1, show: form }: ShownLimit): string {
   const word = unit.toLowerCase();
-  if (word === '') return `${COUNT.format(requests)} at once`;
-  return `${COUNT.format(requests)} per ${multiplier === 1 ? word : `${COUNT.format(multiplier)} ${word}s`}`;
+  const size = form === undefined ? COUNT.format(requests) : showHits(requests, form);
+  if (word === '') return `${size} at once`;
+  if (word === 'total') return `${size} in total`;
+  return `${size} per ${multiplier === 1 ? word : `${COUNT.format(multiplier)} ${word}s`}`;
 }

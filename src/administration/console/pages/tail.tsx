@@ -5,7 +5,7 @@ import type { Reply } from '../api/client';
 import { showDescriptor, writeDescriptor } from '../api/descriptor-text';
 import { ApiError } from '../api/problem';
 import { linkTo } from '../api/route';
-import { showCount, showLimit } from '../api/show';
+import { showCount, showHits, showLimit } from '../api/show';
 import { followTail } from '../api/stream';
 import { useDomains } from '../api/use-domains';
 import { Choice } from '../parts/choice';
@@ -320,7 +320,7 @@ function outcomeOf({ block, limit, remaining, over_limit: isOver }: Sample['desc
   if (block !== undefined) return `denied by the block ${block}`;
   if (isBlocked) return 'not counted';
   if (limit === undefined) return 'no limit';
-  return isOver ? `over ${showLimit(limit)}` : `${showCount(remaining)} left of ${showLimit(limit)}`;
+  return isOver ? `over ${showLimit(limit)}` : `${showHits(remaining ?? 0, limit.show)} left of ${showLimit(limit)}`;
 }
 
 /** The tail shortens texts of over 256 characters. */

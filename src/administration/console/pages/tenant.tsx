@@ -340,16 +340,17 @@ function Limits({ explained }: { readonly explained: Explained }) {
           { head: 'Value', isNumber: true, cell: (limit) => showLimit(limit) },
           {
             head: 'Left',
-            cell: ({ bucket_key: key }) => {
+            cell: ({ bucket_key: key, show }) => {
               const bucket = buckets.get(key);
-              return bucket === undefined ? NONE : <LeftBar left={bucket.remaining} of={bucket.limit.capacity} />;
+              return bucket === undefined ? NONE : <LeftBar left={bucket.remaining} of={bucket.limit.capacity} form={show} />;
             },
           },
           {
             head: 'Full again',
             isNumber: true,
-            cell: ({ bucket_key: key }) => {
+            cell: ({ bucket_key: key, unit }) => {
               const bucket = buckets.get(key);
+              if (unit === 'total') return 'never';
               return bucket === undefined || bucket.reset_after_ms === 0 ? NONE : `in ${showDuration(bucket.reset_after_ms)}`;
             },
           },

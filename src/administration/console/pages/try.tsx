@@ -277,15 +277,16 @@ function Buckets({ descriptor, buckets }: { readonly descriptor: ExplainedDescri
         { head: 'Value', isNumber: true, cell: (limit) => showLimit(limit) },
         {
           head: 'Left',
-          cell: ({ bucket_key: key }) => {
+          cell: ({ bucket_key: key, show }) => {
             const bucket = byKey.get(key);
-            return bucket === undefined ? 'not read' : <LeftBar left={bucket.remaining} of={bucket.limit.capacity} />;
+            return bucket === undefined ? 'not read' : <LeftBar left={bucket.remaining} of={bucket.limit.capacity} form={show} />;
           },
         },
         {
           head: 'Full again',
           isNumber: true,
-          cell: ({ bucket_key: key }) => {
+          cell: ({ bucket_key: key, unit }) => {
+            if (unit === 'total') return 'never';
             const ms = byKey.get(key)?.reset_after_ms ?? 0;
             return ms === 0 ? 'now' : `in ${showDuration(ms)}`;
           },

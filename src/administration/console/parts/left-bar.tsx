@@ -1,8 +1,14 @@
 /** Shows how much of a limit is left, as a bar beside its number. */
 
-import { showCount } from '../api/show';
+import { showHits, type AmountForm } from '../api/show';
 
-export function LeftBar({ left, of }: { readonly left: number; readonly of: number }) {
+interface LeftBarInput {
+  readonly left: number;
+  readonly of: number;
+  readonly form: AmountForm | undefined;
+}
+
+export function LeftBar({ left, of, form }: LeftBarInput) {
   const share = of === 0 ? 0 : Math.min(1, left / of);
   return (
     <span class="left">
@@ -10,7 +16,7 @@ export function LeftBar({ left, of }: { readonly left: number; readonly of: numb
         <span style={{ width: `${share * 100}%` }} />
       </span>
       <span class="figure">
-        {showCount(left)} <span class="muted">of {showCount(of)}</span>
+        {showHits(left, form)} <span class="muted">of {showHits(of, form)}</span>
       </span>
     </span>
   );

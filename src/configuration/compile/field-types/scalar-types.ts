@@ -1,7 +1,7 @@
 /** The types of fields with a single value: how each reads YAML, with the conversions of the reference's parser, and how it is documented. */
 
 import { TEXT_BYTES_MAX } from '../../../domain/descriptor/descriptor-bounds';
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 import { show } from '../../../lib/quote';
 import { readPercentText } from '../../../lib/value-texts';
 import { LIMIT_MAX, UINT32_MAX } from '../../../domain/rule/limit';

@@ -12,6 +12,7 @@ import { REPLACED } from './replaces';
 import { RESPONSE_BODY } from './response-body';
 import { RESERVATIONS } from './reservations';
 import { ROLLOUT, STOP_IF } from './rollout';
+import { SHOW } from './show';
 import { SOFT } from './soft';
 
 /** The root first, in the order of the documentation, and of messages about misplaced keys. */
@@ -24,6 +25,7 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   RESPONSE_BODY,
   REPLACED,
   SOFT,
+  SHOW,
   RESERVATIONS,
   CANDIDATE,
   ROLLOUT,

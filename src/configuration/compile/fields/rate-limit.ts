@@ -15,6 +15,7 @@ import { REPLACED } from './replaces';
 import { responseBody } from './response-body';
 import { RESERVATIONS } from './reservations';
 import { ROLLOUT } from './rollout';
+import { SHOW } from './show';
 import { SOFT } from './soft';
 
 const field = <T>(row: Field<T, Limit>): Field<T, Limit> => row;
@@ -256,6 +257,16 @@ const FIELDS = {
     example: '[{ at: 80%, request_headers: { x-tier: economy } }]',
     counts: true,
     shown: ({ soft }) => soft && `soft: ${soft.map(({ at }) => percentText(at / WHOLE_AT)).join(', ')}`,
+  }),
+  show: field({
+    name: 'show',
+    type: mapOf(SHOW),
+    of: 'Weir',
+    unset: 'hits',
+    meaning: 'The unit in which people read the hits of the limit ([usage-limits.md](usage-limits.md#budgets-in-money)).',
+    example: '{ unit: USD, divide: 1000000 }',
+    counts: true,
+    shown: ({ show }) => show && `show: ${show.unit} of ${show.divide}`,
   }),
   candidate: field({
     name: 'candidate',

@@ -1,7 +1,7 @@
 /** Warns of `replaces` with a name that no limit of the domain has. */
 
 import { IN_FLIGHT_NAME } from '../../../domain/rule/in-flight';
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 import type { ReplacedName } from '../read/read-limits';
 import type { FileProblems } from '../../problems/problem-list';
 import type { DescriptorSpec } from '../read/read-file';

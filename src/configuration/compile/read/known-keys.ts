@@ -1,7 +1,7 @@
 /** Reports keys that a level of a configuration does not have. */
 
 import type { MapNode } from '../../yaml/config-node';
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 import type { FileProblems } from '../../problems/problem-list';
 import { joinPath } from '../../../lib/quote';
 import type { Level } from '../field-types/field';

@@ -1,7 +1,7 @@
 /** A text with placeholders, split when the configuration loads, so that filling it in is joining its pieces. */
 
 import { toByteString } from '../../descriptor/byte-string';
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 import { show } from '../../../lib/quote';
 import { isPlaceholderName, PLACEHOLDER_NAMES, saysWait, type Placeholder } from './placeholders';
 

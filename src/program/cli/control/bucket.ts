@@ -1,6 +1,8 @@
 /** `weir bucket`: what is left in buckets, why a request would be denied, and resets. */
 
 import type { Bucket, Operations } from '../../../administration/admin-client/operations';
+import { TOTAL_ALGORITHM } from '../../../domain/algorithm/algorithms';
+import { hitsText } from '../../../lib/text/amount';
 import { printable } from '../admin/printable';
 import { action, type ControlCommand } from './control-command';
 import { checksOf } from './record-command';
@@ -82,13 +84,13 @@ function bucketTable(buckets: readonly Bucket[]): string {
   if (buckets.length === 0) return 'No limit applies.';
   return textTable(
     ['BUCKET', 'LIMIT', 'LEFT', 'DEBT', 'NEXT HIT', 'FULL AT'],
-    buckets.map(({ key, limit, remaining, debt, retry_after_ms: retryAfterMs, reset_at: resetAt }) => [
+    buckets.map(({ key, limit, remaining, debt, retry_after_ms: retryAfterMs, reset_at: resetAt, show }) => [
       key,
-      `${limit.requests_per_unit} per ${showDuration(limit.window_ms)}`,
-      remaining,
-      debt,
+      `${hitsText(limit.requests_per_unit, show)} ${limit.algorithm === TOTAL_ALGORITHM ? 'in total' : `per ${showDuration(limit.window_ms)}`}`,
+      hitsText(remaining, show),
+      hitsText(debt, show),
       nextHit(retryAfterMs),
-      shortTime(resetAt),
+      limit.algorithm === TOTAL_ALGORITHM ? 'never' : shortTime(resetAt),
     ]),
   );
 }

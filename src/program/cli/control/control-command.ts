@@ -6,7 +6,7 @@ import { CONNECTION_OPTIONS, readConnection } from '../admin/connection';
 import { printable } from '../admin/printable';
 import { readArgs } from '../read-args';
 import { readChoice, UsageError } from '../usage-error';
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 
 export interface ControlOption {
   readonly type: 'string' | 'boolean';

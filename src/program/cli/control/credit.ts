@@ -1,6 +1,7 @@
 /** `weir credit`: gives hits back to the buckets of a descriptor. */
 
 import { LIMIT_MAX } from '../../../domain/rule/limit';
+import { hitsText } from '../../../lib/text/amount';
 import { readWhole } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
 import { CHECK_OPTIONS, checksOf } from './record-command';
@@ -12,7 +13,7 @@ export const credit: ControlCommand = {
   actions: [
     action({
       name: '',
-      purpose: 'Gives hits back to the buckets of a descriptor now, never beyond full.',
+      purpose: 'Gives hits back to the buckets of a descriptor now, beyond full only to a budget (unit: total).',
       options: {
         ...DESCRIPTOR_OPTIONS,
         ...WRITE_OPTIONS,
@@ -31,7 +32,7 @@ export const credit: ControlCommand = {
           if (reply.repeated) return `A credit with the id ${id ?? ''} was given before; this one gave nothing.`;
           const table = textTable(
             ['BUCKET', 'GIVEN', 'LEFT'],
-            reply.given.map(({ key, hits: given, remaining }) => [key, given, remaining]),
+            reply.given.map(({ key, hits: given, remaining, show }) => [key, hitsText(given, show), hitsText(remaining, show)]),
           );
           return reply.dry_run ? `Dry run: nothing was given.\n${table}` : table;
         });

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lastingLines } from '../admin/lasting-lines';
 import type { Operations } from '../../../administration/admin-client/operations';
+import { hitsText } from '../../../lib/text/amount';
 import { printable } from '../admin/printable';
 import { readWhole } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
@@ -75,5 +76,5 @@ function verdictText({ rule, block, limit, remaining, over_limit: isOver }: Samp
   if (block !== undefined) return `block ${block}`;
   if (isBlocked) return 'not counted';
   if (limit === undefined) return rule === undefined ? 'no rule' : 'no limit';
-  return `${showLimit(limit)}, ${remaining ?? 0} left${isOver ? ', over' : ''}`;
+  return `${showLimit(limit)}, ${hitsText(remaining ?? 0, limit.show)} left${isOver ? ', over' : ''}`;
 }

@@ -2,6 +2,7 @@
 
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import { RESERVATIONS } from '../../../configuration/compile/fields/reservations';
+import { amountText } from '../../../lib/text/amount';
 import type { DescriptorExplanation, Explanation, StageExplanation } from '../../../configuration/explain/explanation';
 import type { ComparedDescriptor, LevelExplanation } from '../../../configuration/explain/explain-levels';
 import type { LimitExplanation } from '../../../configuration/explain/explain-limit';
@@ -78,14 +79,16 @@ function formatLimit(
     reservations,
     responseBody,
     leases,
+    show,
     bucketKey,
     candidate,
   }: LimitExplanation,
   title: string,
 ): string[] {
   const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
-  const rate = unit === 'total' ? `${requestsPerUnit} in total, never refilled` : `${requestsPerUnit} per ${window}`;
+  const rate = `${requestsPerUnit} ${unit === 'total' ? 'in total, never refilled' : `per ${window}`}`;
   const parts = [`${title}: ${rate}`, algorithm, `${capacity} at once`];
+  if (show !== undefined) parts.push(`read as ${amountText(requestsPerUnit, show)}`);
   if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
   if (overdraftMax !== undefined) parts.push(`usage reports may take it ${overdraftMax} below zero`);
   if (reservations !== undefined)

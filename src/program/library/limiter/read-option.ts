@@ -1,6 +1,6 @@
 /** Checks options and requests of a program, which may be JavaScript: their names, and whole numbers. */
 
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 
 /** Names the type of a value for an error message. Texts are not quoted, because requests have those of users. */
 export function kindOf(value: unknown): string {

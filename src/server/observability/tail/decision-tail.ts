@@ -124,8 +124,8 @@ function showCandidate({ limit, fits }: CandidateVerdict) {
   return { ...showLimit(limit), overLimit: !fits };
 }
 
-function showLimit({ name, requestsPerUnit, unit, unitMultiplier }: Limit): TailLimit {
-  return { name, requestsPerUnit, unit, unitMultiplier };
+function showLimit({ name, requestsPerUnit, unit, unitMultiplier, show }: Limit): TailLimit {
+  return { name, requestsPerUnit, unit, unitMultiplier, ...(show && { show }) };
 }
 
 function showEntry({ key, value }: Entry) {

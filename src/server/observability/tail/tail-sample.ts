@@ -52,4 +52,6 @@ export interface TailLimit {
   readonly requestsPerUnit: number;
   readonly unit: string;
   readonly unitMultiplier: number;
+  /** How people read the hits. Absent: as hits. */
+  readonly show?: { readonly unit: string; readonly divide: number };
 }

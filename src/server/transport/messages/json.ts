@@ -1,7 +1,7 @@
 /** Parses requests in JSON (protojson), for /json and reservations over HTTP. */
 
 import { toByteString } from '../../../domain/descriptor/byte-string';
-import { didYouMean } from '../../../lib/did-you-mean';
+import { didYouMean } from '../../../lib/text/did-you-mean';
 import { BadRequestError } from '../../../lib/errors';
 import { UINT32_MAX } from '../../../domain/rule/limit';
 import { camelCase } from './message-fields';

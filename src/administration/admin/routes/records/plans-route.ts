@@ -85,8 +85,8 @@ function showPlan(
     configured: plan !== undefined,
     ...(spec && { file: spec.problems.file, ...(line > 0 && { line }) }),
     unlimited: plan?.unlimited ?? false,
-    limits: (plan?.limits ?? []).map(({ name: named, requestsPerUnit, unit, unitMultiplier, algorithm, capacity }) =>
-      snakeKeys({ name: named, requestsPerUnit, unit, unitMultiplier, algorithm, capacity }),
+    limits: (plan?.limits ?? []).map(({ name: named, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, show }) =>
+      snakeKeys({ name: named, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...(show && { show }) }),
     ),
     ...valuesOf(stored, backend),
   };

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api/client';
-import { showCount, showLimit } from '../../api/show';
+import { showHits, showLimit } from '../../api/show';
 import { ChangeDialog } from '../../parts/change-dialog';
 import { ChoiceField } from '../../parts/filters/choice-field';
 import { TextField } from '../../parts/text-field';
@@ -108,10 +108,10 @@ export function CreditChange({ subject: { domain, entries }, explained, onClose 
         });
         return {
           changes: given.some((each) => each.hits > 0),
-          effects: given.map(({ key, remaining }) => ({
+          effects: given.map(({ key, remaining, show: form }) => ({
             what: key,
-            before: `${showCount(before.get(key))} left`,
-            after: `${showCount(remaining)} left`,
+            before: `${showHits(before.get(key) ?? 0, form)} left`,
+            after: `${showHits(remaining, form)} left`,
           })),
           warnings: warnings.map(({ message }) => message),
         };

@@ -2,7 +2,7 @@
 
 import { RECORD_BOUNDS } from '../../../../state/control/control-record';
 import { readRecord, RecordError } from '../../../../state/control/read-record';
-import { didYouMean } from '../../../../lib/did-you-mean';
+import { didYouMean } from '../../../../lib/text/did-you-mean';
 import { AdminError } from '../../admin/admin-error';
 import { CsvError, CsvReader } from './csv-reader';
 

@@ -1,6 +1,7 @@
 /** A table of limits in force: where each comes from, and what is left in its bucket. */
 
 import type { ExplainedLimit, LimitSource } from '../../../../administration/admin-client/operations';
+import { hitsText } from '../../../../lib/text/amount';
 import { showLimit } from './limit-text';
 import { textTable } from './text-table';
 import { shortTime } from './until';
@@ -10,14 +11,16 @@ export function limitTable(limits: readonly ExplainedLimit[]): readonly string[]
   if (limits.length === 0) return [];
   const rows = limits.flatMap((limit) => {
     const { candidate } = limit;
-    const row = [showLimit(limit), limit.bucket?.remaining, sourceText(limit.source)];
-    return candidate === undefined
-      ? [row]
-      : [row, [`candidate ${showLimit(candidate)}`, candidate.bucket?.remaining, sourceText(candidate.source)]];
+    const row = [showLimit(limit), leftOf(limit), sourceText(limit.source)];
+    return candidate === undefined ? [row] : [row, [`candidate ${showLimit(candidate)}`, leftOf(candidate), sourceText(candidate.source)]];
   });
   return textTable(['LIMIT', 'LEFT', 'FROM'], rows)
     .split('\n')
     .map((line) => `  ${line}`);
+}
+
+function leftOf({ bucket, show }: Pick<ExplainedLimit, 'bucket' | 'show'>): string | undefined {
+  return bucket && hitsText(bucket.remaining, show);
 }
 
 const WORDS = {

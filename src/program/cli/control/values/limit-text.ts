@@ -2,6 +2,7 @@
 
 import type { LimitValues } from '../../../../administration/admin-client/operations';
 import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
+import { hitsText, type AmountForm } from '../../../../lib/text/amount';
 import { UsageError } from '../../usage-error';
 
 export const LIMIT_FORM = '[NAME=]N/UNIT[+BURST]';
@@ -24,10 +25,20 @@ export function readLimit(text: string): LimitValues {
   };
 }
 
-type ShownLimit = Pick<LimitValues, 'name' | 'requests_per_unit' | 'unit_multiplier' | 'burst'> & { readonly unit: string };
+type ShownLimit = Pick<LimitValues, 'name' | 'requests_per_unit' | 'unit_multiplier' | 'burst'> & {
+  readonly unit: string;
+  readonly show?: AmountForm;
+};
 
-/** The reverse of `readLimit`. */
-export function showLimit({ name = '', requests_per_unit: requests, unit, unit_multiplier: multiplier = 1, burst }: ShownLimit): string {
+/** The reverse of `readLimit`, unless people read the hits as an amount. */
+export function showLimit({
+  name = '',
+  requests_per_unit: requests,
+  unit,
+  unit_multiplier: multiplier = 1,
+  burst,
+  show,
+}: ShownLimit): string {
   const window = multiplier === 1 ? unit : `${multiplier}${unit}`;
-  return `${name === '' ? '' : `${name}=`}${requests}/${window}${burst === undefined ? '' : `+${burst}`}`;
+  return `${name === '' ? '' : `${name}=`}${hitsText(requests, show)}/${window}${burst === undefined ? '' : `+${hitsText(burst, show)}`}`;
 }

@@ -6,7 +6,7 @@ import type { ConfigFile } from '../../../../configuration/yaml/yaml-text';
 import type { FileProblems, ProblemList } from '../../../../configuration/problems/problem-list';
 import { toByteString } from '../../../../domain/descriptor/byte-string';
 import { asError } from '../../../../lib/errors';
-import { didYouMean } from '../../../../lib/did-you-mean';
+import { didYouMean } from '../../../../lib/text/did-you-mean';
 import { show } from '../../../../lib/quote';
 import { US_PER_MS, US_PER_S } from '../../../../lib/time-units';
 import { COMBINED_FIELDS } from '../formats/access-log';

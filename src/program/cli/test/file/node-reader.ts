@@ -1,6 +1,6 @@
 /** Reads the parts of a test file, and reports each that has the wrong form with its line. */
 
-import { didYouMean } from '../../../../lib/did-you-mean';
+import { didYouMean } from '../../../../lib/text/did-you-mean';
 import { isNull, type ConfigNode, type MapNode } from '../../../../configuration/yaml/config-node';
 import type { FileProblems } from '../../../../configuration/problems/problem-list';
 import { printable } from './printable';
