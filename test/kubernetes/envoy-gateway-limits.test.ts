@@ -1,10 +1,13 @@
 /** Weir accepts what Envoy Gateway makes of its policies, and decides what its Envoy asks. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import type { WireRateLimitConfig } from '../../src/configuration/source/xds/wire';
 import { startBackend, type Backend } from '../envoy/chain/backend';
 import { isObject, rewritten, type Json, type JsonObject } from '../envoy/examples/rewritten';
+import { callAdmin } from '../support/admin/admin-client';
+import { tokenLine, TOKENS } from '../support/admin/admin-server';
 import { rawRequest, type RawRequest } from '../support/clients/raw-request';
 import { until } from '../support/clock/until';
 import { figure } from '../support/docs/figure';
@@ -19,6 +22,9 @@ const CASES = join('internal', 'xds', 'translator', 'testdata', 'out', 'ratelimi
 /** Of RateLimitConfig. The cases count by the second, whose edge a test would meet. */
 const YEAR = 6;
 const LIMIT = 5;
+
+const TENANTS = 3_000;
+const AT_ONCE = 50;
 
 /** The network of rules with a sourceCIDR in this test, and two callers. */
 const INSIDE = { address: '127.61.0.0', callers: ['127.61.0.1', '127.61.0.2'] };
@@ -64,17 +70,26 @@ function snake(name: string): string {
   return name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
 }
 
+const folderOfTokens = mkdtempSync(join(tmpdir(), 'weir-envoy-gateway-'));
+const tokensFile = join(folderOfTokens, 'tokens');
+
 let server: XdsServer;
 let weir: WeirProcess;
+let weirAdminPort: number;
 
 beforeAll(async () => {
   server = await XdsServer.start();
+  weirAdminPort = await freePort();
+  writeFileSync(tokensFile, tokenLine('ann', 'admin', TOKENS.admin));
   weir = await startWeir({
     env: {
       BACKEND_TYPE: 'memory',
       CONFIG_TYPE: 'GRPC_XDS_SOTW',
       CONFIG_GRPC_XDS_SERVER_URL: `localhost:${server.port}`,
       FORCE_START_WITHOUT_INITIAL_CONFIG: 'true',
+      CONTROL_DATA: 'true',
+      ADMIN_PORT: String(weirAdminPort),
+      ADMIN_TOKENS_FILE: tokensFile,
     },
   });
 });
@@ -82,6 +97,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await weir.stop();
   server.stop();
+  rmSync(folderOfTokens, { recursive: true });
 });
 
 test('Weir accepts every rate limit configuration in the tests of Envoy Gateway', async () => {
@@ -170,6 +186,30 @@ describe('an Envoy with the actions that Envoy Gateway makes', () => {
   test('each value of a Distinct header has its limit', async () => {
     expect(await passed('distinct-match', 8, { headers: [['x-user-id', 'ann']] })).toBe(LIMIT);
     expect(await passed('distinct-match', 8, { headers: [['X-USER-ID', 'bob']] })).toBe(LIMIT);
+  });
+
+  test('one Distinct rule carries a limit of its own for each of thousands of tenants, as records of control data', async () => {
+    const put = async (tenant: number) => {
+      const entries = [
+        { key: 'first-route', value: 'first-route' },
+        { key: 'rule-0-match-0', value: `tenant-${tenant}` },
+      ];
+      const { status } = await callAdmin(`http://127.0.0.1:${weirAdminPort}`, {
+        token: TOKENS.admin,
+        method: 'PUT',
+        path: `/v1/overrides/distinct-match/tenant-${tenant}`,
+        body: { entries, limit: { requests_per_unit: tenant % 20, unit: 'year' } },
+      });
+      return status;
+    };
+    for (let first = 0; first < TENANTS; first += AT_ONCE) {
+      const statuses = await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => put(first + i)));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    }
+    for (const tenant of [0, 7, 19, TENANTS - 2])
+      expect(await passed('distinct-match', 25, { headers: [['x-user-id', `tenant-${tenant}`]] })).toBe(tenant % 20);
+    expect(await passed('distinct-match', 25, { headers: [['x-user-id', `tenant-${TENANTS}`]] })).toBe(LIMIT);
+    figure(`${TENANTS.toLocaleString('en')} tenants`);
   });
 
   test('a request without the header of a Distinct rule has no limit from that rule', async () => {
