@@ -81,7 +81,7 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/adjust-bucket.lua adjust_bucket: if adjustment.hits > 0 then | 0 -> (-1)': NO_CHARGE,
   'include/decide-group.lua gather_buckets: if hits > 0 then | > -> >=': NO_HITS,
   'include/decide-group.lua decide_one: if hits <= 0 or limit.requests == 0 or take.slot_id then | 0 -> 1': LONG_WAY,
-  'include/decide-group.lua decide_one: if hits > room then | > -> >=': LONG_WAY,
+  'include/decide-group.lua decide_one: if hits > room or room == EXACT_MAX then | > -> >=': LONG_WAY,
   'include/decide-group.lua decide_group: local ends_at = times == 1 and #takes == 1 and not group.dry and decide_one(takes[1], now_us, reply, at) | 1 -> 0':
     LONG_WAY,
   'include/decide-group.lua gather_buckets: if hits > 0 then | 0 -> (-1)': NO_HITS,

@@ -157,6 +157,7 @@ function expiryFault({ key, change, given, expiries }: ExpiryFaultInput): string
   expiries.set(key, given);
   if (change === 'kept' || change === 'rewritten' || change === 'increased')
     return given === before ? undefined : 'a key was written, made or lost that was to be left alone';
+  if (change === 'untimed') return given === NO_EXPIRY ? undefined : 'a budget with a TTL';
   return change === 'deleted' && given !== NO_KEY ? 'a key was left' : undefined;
 }
 

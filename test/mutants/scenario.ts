@@ -64,10 +64,10 @@ export interface ExpectedBucket {
   /** In latin1; null: no key, or none that GET can read. */
   readonly value: string | null;
   /**
-   * `kept`: not written, so that not even its expiry changes. `rewritten` and `increased`: only its expiry stays. `mayBeIncreased`: that depends on the
-   * other buckets of its groups.
+   * `kept`: not written, so that not even its expiry changes. `rewritten` and `increased`: only its expiry stays. `untimed`: written, without an expiry.
+   * `mayBeIncreased`: that depends on the other buckets of its groups.
    */
-  readonly change: 'kept' | 'deleted' | 'rewritten' | 'increased' | { readonly ttlMs: number; readonly mayBeIncreased?: true };
+  readonly change: 'kept' | 'deleted' | 'rewritten' | 'increased' | 'untimed' | { readonly ttlMs: number; readonly mayBeIncreased?: true };
 }
 
 export interface ExpectedScenario {
@@ -307,6 +307,7 @@ class ExpectedRun {
 
   private changeOf(key: string, nowUs: number): ExpectedBucket['change'] {
     const change = changeOf(this.writes.get(key), this.before.has(key));
+    if (change !== 'kept' && this.limits.get(key)?.algorithm === 'budget') return 'untimed';
     const path = this.paths.get(key) ?? 'general';
     if (typeof change === 'string' || path === 'general' || !this.isInCourse(key, nowUs)) return change;
     return path === 'straight' ? 'increased' : { ...change, mayBeIncreased: true };

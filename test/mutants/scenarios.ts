@@ -1146,7 +1146,7 @@ function unreadable(): readonly Scenario[] {
       '\x01'.repeat(13),
     ],
     leaky_bucket: ['1 0 5 '],
-    budget: ['text', '1.5', '1e3', '--1', ' 1', BEYOND_EXACT, `-${BEYOND_EXACT}`],
+    budget: ['text', '1.5', '1e3', '0x10', '--1', ' 1', BEYOND_EXACT, `-${BEYOND_EXACT}`],
     fixed_window: ['text', '30 1x', 'x30 1', `${BEYOND_EXACT} 1`, `30 ${BEYOND_EXACT}`, BEYOND_EXACT, '-1', '1.5', 'nan'],
     sliding_window_log: ['abc', 'twelve bytes', ''.padEnd(14, 'x'), ''.padEnd(16, 'x')],
     sliding_window_counter: ['text', '30 1 1x', 'x30 1 1', `${BEYOND_EXACT} 1 1`, `30 ${BEYOND_EXACT} 1`, `30 1 ${BEYOND_EXACT}`],
@@ -1165,13 +1165,18 @@ function unreadable(): readonly Scenario[] {
         ...inTurn([0, take('b')]),
       ],
     },
-    ...ALGORITHMS.flatMap((algorithm) =>
+    ...HIT_ALGORITHMS.flatMap((algorithm) =>
       texts[algorithm].map((text): Scenario => ({
         name: `"${text}" is no ${algorithm}`,
         unreadable: { text },
         calls: inTurn([0, take('text', { limit: LIMITS[algorithm] })], [0, take('text', { hits: 0, limit: LIMITS[algorithm] })]),
       })),
     ),
+    {
+      name: 'budgets with the largest numbers are buckets',
+      stored: { spent: { spent: Number.MAX_SAFE_INTEGER }, raised: { spent: -Number.MAX_SAFE_INTEGER } },
+      calls: inTurn([0, take('spent', { hits: 0, limit: LIMITS.budget })], [0, take('raised', { hits: 0, limit: LIMITS.budget })]),
+    },
     {
       name: 'a log without records is a bucket',
       stored: { a: { before: 7, records: [], nowUs: 0 } },
