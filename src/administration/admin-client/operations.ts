@@ -79,7 +79,8 @@ export interface TenantKey {
 export interface WrittenTenant {
   readonly domain: string;
   readonly tenant: string;
-  readonly plan: string;
+  readonly plan?: string;
+  readonly parent?: string;
   readonly until?: string;
   readonly reason?: string;
   readonly author?: string;
@@ -323,6 +324,7 @@ export interface Exception {
   readonly domain: string;
   readonly name: string;
   readonly plan?: string;
+  readonly parent?: string;
   readonly limits?: readonly LimitValues[];
   readonly entries?: readonly SelectorEntry[];
   readonly limit?: LimitValues;
@@ -483,7 +485,7 @@ export interface Operations {
   readonly putTenant: {
     readonly params: TenantKey;
     readonly query: AheadOptions;
-    readonly body: { readonly plan: string; readonly until?: string; readonly reason?: string };
+    readonly body: { readonly plan?: string; readonly parent?: string; readonly until?: string; readonly reason?: string };
     readonly reply: TenantWrite;
   };
   readonly deleteTenant: { readonly params: TenantKey; readonly query: DeleteOptions; readonly reply: TenantWrite };
@@ -491,7 +493,7 @@ export interface Operations {
     readonly params: { readonly domain: string };
     readonly query: AheadOptions;
     readonly body: {
-      readonly items: readonly { readonly tenant: string; readonly plan: string; readonly until?: string }[];
+      readonly items: readonly { readonly tenant: string; readonly plan?: string; readonly parent?: string; readonly until?: string }[];
       readonly source?: string;
       readonly reason?: string;
     };
@@ -660,7 +662,8 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
         readonly version?: number;
-        readonly plan: string;
+        readonly plan?: string;
+        readonly parent?: string;
       };
       readonly descriptors: readonly {
         readonly entries: readonly Entry[];

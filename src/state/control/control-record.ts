@@ -65,11 +65,14 @@ interface RecordBase {
   readonly createdAtMs?: number;
 }
 
-/** The plan of a tenant. */
+/** The plan of a tenant, and its place below another one. It has at least one of the two. */
 export interface TenantRecord extends RecordBase {
   readonly kind: 'tenant';
   readonly tenant: string;
-  readonly plan: string;
+  /** Absent: that which a plan above names for members, or the default one. */
+  readonly plan?: string;
+  /** The tenant above it, of the same domain. Such a record has no end. Absent: there is none. */
+  readonly parent?: string;
 }
 
 /** Run-time values of a plan. */

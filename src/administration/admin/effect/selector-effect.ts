@@ -108,6 +108,7 @@ function withoutSelectors(control: MatchControl): MatchControl {
   return {
     select: () => undefined,
     planOf: (domain, tenant) => control.planOf(domain, tenant),
+    parentOf: (domain, tenant) => control.parentOf(domain, tenant),
     planLimits: (domain, plan) => control.planLimits(domain, plan),
     stageOf: (domain, name) => control.stageOf(domain, name),
   };
