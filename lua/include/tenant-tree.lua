@@ -1,6 +1,6 @@
 --[[
 The trees of tenants: refuses changes that would leave none, and counts how many tenants are one, two and more levels below each.
-Twin of `src/state/control/tree/tenant-tree.ts`. The records say who is above a tenant, so that a lost key of counts hides no cycle.
+Twin of `src/state/control/tenants/tenant-tree.ts`. The records say who is above a tenant, so that a lost key of counts hides no cycle.
 ]]
 local TENANT, TENANTS, TREE = 1, KEYS[5], KEYS[12]
 local LEVELS_BELOW, CHILDREN_MAX = tonumber(ARGV[21]) - 1, tonumber(ARGV[22])

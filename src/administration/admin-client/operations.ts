@@ -46,6 +46,7 @@ export interface Warning {
     | 'has_limits_of_its_own'
     | 'no_tenants'
     | 'unknown_plan'
+    | 'unknown_parent'
     | 'no_candidate'
     | 'no_key'
     | 'no_change'
@@ -440,6 +441,7 @@ export interface CandidateLimit extends RuleLimit {
   readonly reservations?: { readonly max_share: number; readonly on_lapse: string; readonly hits_max: number };
   readonly response_body?: string;
   readonly leases?: string;
+  readonly pool?: string;
   readonly bucket_key: string;
   readonly source: LimitSource;
   readonly bucket?: Bucket;
@@ -452,6 +454,7 @@ export interface ExplainedLimit extends CandidateLimit {
 export interface PlanSource {
   readonly is_default: boolean;
   readonly unknown_plan?: string;
+  readonly members_of?: string;
   readonly file?: string;
   readonly line?: number;
 }
@@ -465,6 +468,7 @@ export interface ExplainedDescriptor {
   readonly limits: readonly ExplainedLimit[];
   readonly plan?: string;
   readonly plan_source?: PlanSource;
+  readonly above?: readonly { readonly tenant: string; readonly plan: string; readonly is_default: boolean }[];
   readonly stage?: { readonly rollout: string; readonly by: string; readonly percent: number; readonly part: 'candidate' | 'current' };
   readonly block?: ShownRecord;
   readonly pass?: ShownRecord;
@@ -504,6 +508,58 @@ export interface Operations {
       readonly version?: number;
       readonly refused: readonly { readonly index: number; readonly problem: string }[];
       readonly without_effect: readonly { readonly index: number; readonly warnings: readonly Warning[] }[];
+    };
+  };
+  readonly getTenantTree: {
+    readonly params: TenantKey;
+    readonly query: { readonly limit?: number; readonly cursor?: string; readonly entry?: string };
+    readonly reply: {
+      readonly domain: string;
+      readonly levels: readonly {
+        readonly tenant: string;
+        readonly has_record: boolean;
+        readonly plan?: string;
+        readonly is_default?: boolean;
+        readonly members_of?: string;
+        readonly unlimited: boolean;
+        readonly blocked: boolean;
+        readonly children: number;
+        readonly limits: readonly {
+          readonly name: string;
+          readonly requests_per_unit: number;
+          readonly unit: string;
+          readonly unit_multiplier: number;
+          readonly entries: readonly Entry[];
+          readonly pool: boolean;
+          readonly capacity: number;
+          readonly remaining: number;
+          readonly debt: number;
+          readonly reset_at: string;
+        }[];
+      }[];
+      readonly children: readonly {
+        readonly tenant: string;
+        readonly has_record: boolean;
+        readonly plan?: string;
+        readonly is_default?: boolean;
+        readonly members_of?: string;
+        readonly unlimited: boolean;
+        readonly blocked: boolean;
+        readonly children: number;
+        readonly limits: readonly {
+          readonly name: string;
+          readonly requests_per_unit: number;
+          readonly unit: string;
+          readonly unit_multiplier: number;
+          readonly entries: readonly Entry[];
+          readonly pool: boolean;
+          readonly capacity: number;
+          readonly remaining: number;
+          readonly debt: number;
+          readonly reset_at: string;
+        }[];
+      }[];
+      readonly next?: string;
     };
   };
   readonly listPlans: { readonly query: DomainPage; readonly reply: { readonly items: readonly Plan[]; readonly next?: string } };
@@ -674,6 +730,7 @@ export interface Operations {
         readonly limits: readonly ExplainedLimit[];
         readonly plan?: string;
         readonly plan_source?: PlanSource;
+        readonly above?: readonly { readonly tenant: string; readonly plan: string; readonly is_default: boolean }[];
         readonly stage?: {
           readonly rollout: string;
           readonly by: string;
@@ -735,6 +792,7 @@ export interface Operations {
           readonly remaining: number;
           readonly debt: number;
           readonly reset_at: string;
+          readonly pool?: true;
         }[];
         readonly denied?: number;
       }[];
@@ -999,6 +1057,7 @@ export const OPERATIONS = {
   putTenant: { method: 'PUT', path: '/v1/tenants/{domain}/{tenant}' },
   deleteTenant: { method: 'DELETE', path: '/v1/tenants/{domain}/{tenant}' },
   importTenants: { method: 'POST', path: '/v1/tenants/{domain}' },
+  getTenantTree: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}/tree' },
   listPlans: { method: 'GET', path: '/v1/plans' },
   getPlan: { method: 'GET', path: '/v1/plans/{domain}/{plan}' },
   putPlan: { method: 'PUT', path: '/v1/plans/{domain}/{plan}' },

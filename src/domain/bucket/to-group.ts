@@ -1,11 +1,11 @@
 /** Key: builds the takes of a matched request for the store. */
 
 import type { Entry, RateLimitRequest } from '../descriptor/descriptor';
-import { calendarEdgesUs, type Calendar } from '../rule/calendar';
+import { calendarEdgesUs, type Calendar } from '../descriptor/calendar';
 import type { InFlight } from '../rule/in-flight';
 import { overdraftMaxOf, windowName, type Limit } from '../rule/limit';
 import type { Match, RequestMatch } from '../rule/match';
-import { entriesOfOwner } from '../rule/pool/pool-limits';
+import { entriesOfOwner } from '../rule/pool';
 import { bucketKey, type KeyHeads } from './bucket-key';
 import { slotIdOf } from './slot-id';
 import { toPeek, type BucketLimit, type Group, type Take } from './take';

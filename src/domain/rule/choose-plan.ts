@@ -4,8 +4,7 @@ import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { ControlView, LimitValues } from './control-view';
 import { haveOwnBuckets, isRateLimit, type Limit } from './limit';
 import type { Plan, TenantTerms } from './plan';
-import { lineageOf } from './pool/lineage';
-import { poolOf, type Pools } from './pool/pool-limits';
+import { lineageOf, poolOf, type Pools } from './pool';
 import { replaceValues } from './replace-values';
 import type { Rule } from './rule';
 

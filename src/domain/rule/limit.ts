@@ -3,7 +3,7 @@
 import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
 import { multiplyDivide } from '../algorithm/arithmetic';
 import type { ResponseBody } from './body/response-body';
-import { isCalendarUnit, type Calendar } from './calendar';
+import { isCalendarUnit, type Calendar } from '../descriptor/calendar';
 import type { SoftLine } from './soft/soft-line';
 import type { Stage } from './stage/stage';
 import type { ByteString } from '../descriptor/descriptor';

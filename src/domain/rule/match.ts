@@ -11,7 +11,7 @@ import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../../lib/errors';
 import type { InFlight } from './in-flight';
-import { poolsInForce, type Pools, type PoolsInForce } from './pool/pool-limits';
+import { poolsInForce, type Pools, type PoolsInForce } from './pool';
 import { isLimitProblem, isRateLimit, makeLimit, type Limit, type RateLimit } from './limit';
 import type { Mode } from './mode';
 import type { Rule } from './rule';

@@ -16,13 +16,13 @@ import {
 } from './control-record';
 import type { LoggedChange } from './control-store';
 import { ExpiryQueue, type Expiry } from '../../lib/expiry-queue';
-import { Names } from './names';
+import { Names } from './tenants/names';
 import { SelectorIndex, stageValuesOf, type Held, type HeldKinds, type Selector } from './selector-index';
 import type { VersionedStage } from '../../domain/rule/stage/stage';
 import { ShardedMap } from './sharded-map';
 import { TenantTerms } from './tenant-terms';
-import { TenantTable, type TenantName } from './tenant-table';
-import { TenantParents, type ChildrenPage, type ChildrenQuery } from './tree/tenant-parents';
+import { TenantTable, type TenantName } from './tenants/tenant-table';
+import { TenantParents, type ChildrenPage, type ChildrenQuery } from './tenants/tenant-parents';
 import { US_PER_MS } from '../../lib/time-units';
 
 /** Numbers of records by kind. */

@@ -177,6 +177,11 @@ export function fieldOf({ domain, name }: Pick<RecordKey, 'domain' | 'name'>): s
   return `${encodeURIComponent(domain)}/${encodeURIComponent(name)}`;
 }
 
+/** The field of the parent; undefined: the tenant has none. */
+export function parentFieldOf({ domain, parent }: TenantRecord): string | undefined {
+  return parent === undefined ? undefined : fieldOf({ domain, name: parent });
+}
+
 /** The reverse of `fieldOf`; undefined: it is not such a text. */
 export function parseField(field: string): Pick<RecordKey, 'domain' | 'name'> | undefined {
   const [domain, name, ...more] = field.split('/');

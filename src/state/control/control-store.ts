@@ -1,7 +1,7 @@
 /** The port of control data: what a store of records must be able to do. */
 
 import type { ControlKind, ControlRecord, RecordBounds, RecordKey, StoredRecord } from './control-record';
-import type { TreeProblem } from './tree/tenant-tree';
+import type { TreeProblem } from './tenants/tenant-tree';
 
 /** Most changes of one write. */
 export const CHANGES_MAX = 50;

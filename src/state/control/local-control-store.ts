@@ -6,6 +6,7 @@ import {
   fieldOf,
   isPenalty,
   keyOf,
+  parentFieldOf,
   STORE_BOUNDS,
   type ControlKind,
   type ControlRecord,
@@ -44,7 +45,7 @@ import { fromText, toText } from './read-record';
 import { ShardedMap } from './sharded-map';
 import { digestOf } from './write-digest';
 import { US_PER_MS } from '../../lib/time-units';
-import { parentFieldOf, TenantTree, type TreeRefusal } from './tree/tenant-tree';
+import { TenantTree, type TreeRefusal } from './tenants/tenant-tree';
 
 /** A record as text, which takes a third of the memory of an object. */
 interface KeptRecord {

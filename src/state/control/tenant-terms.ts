@@ -3,7 +3,7 @@
 import { toByteString, toText } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import type { TenantRecord } from './control-record';
-import { Names } from './names';
+import { Names } from './tenants/names';
 
 /** Most different combinations with a reason or an author, which a replica needs only to restore them: some megabytes. */
 export const NOTES_MAX = 20_000;

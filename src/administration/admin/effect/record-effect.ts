@@ -88,7 +88,7 @@ function effectOf(record: ControlRecord, input: Views): RecordEffect {
   const { reason, probes } = examined;
   if (reason !== undefined) return withWarnings(shown, [reason], { isPartial: isPartOfBlock(record, reason) });
   const reasons = probes.flatMap((each) => each.reason ?? []);
-  const isPartial = probes.some((each) => each.reason === undefined);
+  const isPartial = probes.some((each) => each.reason === undefined || each.reason.code === 'unknown_parent');
   const isMinor = ({ code }: Reason) => EXPECTED.includes(code);
   const isAttended = record.kind === 'plan' || (!isPartial && reasons.every(isMinor));
   const attended = isAttended ? reasons : reasons.filter((each) => !isMinor(each));

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { NEVER, type Take } from '../../../domain/bucket/take';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
-import { groupOf, readBuckets, toRequest, type LiveBucket } from './live-request';
+import { groupOf, readBuckets, toRequest, type LiveBucket } from '../request/live-request';
 import { auditAction } from './records/write-record';
 import { route, type AdminCall, type AdminRoute } from '../route/route';
 import { snakeKeys } from '../route/snake-keys';
@@ -64,11 +64,26 @@ export interface TargetBody {
   readonly reason?: string;
 }
 
-/** The takes of the descriptor that the body names. */
-export function targetTakes({ domain: inDomain, entries: named, limit }: TargetBody, backend: AdminBackend): readonly Take[] {
+interface TargetScope {
+  /** Without the pools of the tenants above, which others share. */
+  readonly isOwnOnly: boolean;
+}
+
+/** The takes of the descriptor that the body names. A name means the limit of the tenant itself before one of a tenant above. */
+export function targetTakes(
+  { domain: inDomain, entries: named, limit }: TargetBody,
+  { backend, isOwnOnly }: TargetScope & { readonly backend: AdminBackend },
+): readonly Take[] {
   const request = toRequest({ domain: inDomain, descriptors: [{ entries: named }] });
-  const { takes, names } = groupOf(request, backend);
-  const chosen = takes.filter((_, i) => limit === undefined || names[i] === limit);
+  const { takes, names, matched } = groupOf(request, backend);
+  const limits = matched.matches.flatMap((match) => match.limits);
+  const isOwn = (_: Take, i: number): boolean => {
+    const pool = limits[i]?.pool;
+    return pool === undefined || request.descriptors[0]?.entries[pool.level]?.value === pool.tenant;
+  };
+  const isNamed = (_: Take, i: number): boolean => limit === undefined || names[i] === limit;
+  const own = takes.filter((take, i) => isOwn(take, i) && isNamed(take, i));
+  const chosen = isOwnOnly || (limit !== undefined && own.length > 0) ? own : takes.filter(isNamed);
   if (chosen.length > 0) return chosen;
   const what = limit === undefined ? 'no limit applies to the descriptor' : `no limit ${JSON.stringify(limit)} applies to the descriptor`;
   throw new AdminProblem('conflict', `${what}; POST /v1/explain says why`);
@@ -129,7 +144,8 @@ const reset = route({
   id: 'resetBuckets',
   tag: TAG,
   role: 'support',
-  summary: 'Deletes the buckets of a descriptor, which are then full. All instances admit its requests again within a second.',
+  summary:
+    'Deletes the buckets of a descriptor, which are then full, without the pools of the tenants above. All instances admit its requests again within a second.',
   query: object({ dry_run: dryRun }),
   body: object(target),
   reply: object({
@@ -141,7 +157,8 @@ const reset = route({
   problems: ['conflict', 'unavailable'],
   handle: async (call, backend) => {
     const { body, query } = call;
-    const takes = targetTakes(body, backend);
+    // Full pools of the tenants above would be a present to all of their members.
+    const takes = targetTakes(body, { backend, isOwnOnly: true });
     const before = (await readBuckets(takes, backend)).map(showBucket);
     if (query.dry_run === true) return { body: { dry_run: true, deleted: 0, before } };
     await auditTarget(call, backend, {

@@ -8,7 +8,7 @@ import type { AdminBackend } from '../backend';
 import { WARNINGS_MAX, type Warning } from '../effect/warning';
 import { AdminProblem } from '../problem';
 import { auditTarget, shown, target, targetTakes } from './bucket-routes';
-import { checkOf, readBuckets } from './live-request';
+import { checkOf, readBuckets } from '../request/live-request';
 import { refuseIfStrict, strict, warnings } from './records/effect-schemas';
 import { reportWarnings } from './records/write-record';
 import { route } from '../route/route';
@@ -20,7 +20,7 @@ export const credit = route({
   id: 'giveCredit',
   tag: 'buckets',
   role: 'support',
-  summary: 'Gives hits back to the buckets of a descriptor now, never beyond full.',
+  summary: 'Gives hits back to the buckets of a descriptor now, pools of the tenants above included, never beyond full.',
   query: object({ dry_run: dryRun, strict }),
   body: object({
     ...target,
@@ -45,7 +45,7 @@ export const credit = route({
   handle: async (call, backend) => {
     const { body, query } = call;
     const { hits, id } = body;
-    const takes = creditable(targetTakes(body, backend));
+    const takes = creditable(targetTakes(body, { backend, isOwnOnly: false }));
     if (query.dry_run === true || query.strict === true) {
       const given = await wouldGive(takes, hits, backend);
       const found = fullBuckets(given, hits);

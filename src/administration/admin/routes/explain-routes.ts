@@ -12,7 +12,7 @@ import { bucket } from './bucket-routes';
 import { decidingRecord, explainedDescriptor, explainedLevel, shownRecord, withoutEffect } from './explanation-schemas';
 import { effectInputOf } from './records/effect-schemas';
 import { explainLive, recordsOf, showRecordDetails } from './live-explanation';
-import { currentRules, groupOf, toRequest, type NamedGroup } from './live-request';
+import { currentRules, groupOf, toRequest, type NamedGroup } from '../request/live-request';
 import { route, type AdminRoute } from '../route/route';
 import { descriptors, domain, object } from '../route/schemas';
 import { readSelector } from '../route/selector-text';

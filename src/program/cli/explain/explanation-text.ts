@@ -78,6 +78,7 @@ function formatLimit(
     reservations,
     responseBody,
     leases,
+    pool,
     bucketKey,
     candidate,
   }: LimitExplanation,
@@ -90,6 +91,7 @@ function formatLimit(
   if (reservations !== undefined)
     parts.push(`${reservations.hitsMax} reservable (${MAX_SHARE.name} ${reservations.maxShare}, ${ON_LAPSE.name} ${reservations.onLapse})`);
   if (name !== '') parts.push(`named ${name}`);
+  if (pool !== undefined) parts.push(`in the pool of ${pool}`);
   if (responseBody !== undefined) parts.push(`body ${responseBody}`);
   if (leases !== undefined) parts.push(`leases ${leases}`);
   const tried = candidate === undefined ? [] : formatLimit(candidate, 'candidate, never denied');

@@ -32,8 +32,8 @@ import {
   type WriteOutcome,
 } from '../control-store';
 import { fromText, toText } from '../read-record';
-import { CHILDREN_MAX, TREE_PROBLEMS } from '../tree/tenant-tree';
-import { TENANT_LEVELS_MAX } from '../../../domain/rule/pool/lineage';
+import { CHILDREN_MAX, TREE_PROBLEMS } from '../tenants/tenant-tree';
+import { TENANT_LEVELS_MAX } from '../../../domain/rule/pool';
 
 /** Called with a record that this version of Weir cannot read. It is ignored. */
 export type OnUnreadable = (record: UnreadableRecord) => void;

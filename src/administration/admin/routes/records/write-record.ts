@@ -3,8 +3,8 @@
 import { Type, type TSchema } from '@sinclair/typebox';
 import { keyOf, type ControlRecord } from '../../../../state/control/control-record';
 import type { ControlChange, ControlWrite, WriteOutcome } from '../../../../state/control/control-store';
-import { CHILDREN_MAX } from '../../../../state/control/tree/tenant-tree';
-import { TENANT_LEVELS_MAX } from '../../../../domain/rule/pool/lineage';
+import { CHILDREN_MAX } from '../../../../state/control/tenants/tenant-tree';
+import { TENANT_LEVELS_MAX } from '../../../../domain/rule/pool';
 import type { AdminBackend, WithoutEffect } from '../../backend';
 import type { RecordEffect } from '../../effect/record-effect';
 import { AdminProblem } from '../../problem';

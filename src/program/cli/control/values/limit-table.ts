@@ -1,6 +1,7 @@
 /** A table of limits in force: where each comes from, and what is left in its bucket. */
 
 import type { ExplainedLimit, LimitSource } from '../../../../administration/admin-client/operations';
+import { printable } from '../../admin/printable';
 import { showLimit } from './limit-text';
 import { textTable } from './text-table';
 import { shortTime } from './until';
@@ -10,7 +11,8 @@ export function limitTable(limits: readonly ExplainedLimit[]): readonly string[]
   if (limits.length === 0) return [];
   const rows = limits.flatMap((limit) => {
     const { candidate } = limit;
-    const row = [showLimit(limit), limit.bucket?.remaining, sourceText(limit.source)];
+    const pool = limit.pool === undefined ? '' : ` in the pool of ${printable(limit.pool)}`;
+    const row = [`${showLimit(limit)}${pool}`, limit.bucket?.remaining, sourceText(limit.source)];
     return candidate === undefined
       ? [row]
       : [row, [`candidate ${showLimit(candidate)}`, candidate.bucket?.remaining, sourceText(candidate.source)]];

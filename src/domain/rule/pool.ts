@@ -1,12 +1,72 @@
-/** The limits of pools: those that a request is charged for besides its own, in the buckets of their owners. */
+/** The pools of a tenant: the lineage of tenants above it, and the limits that a request is charged for besides its own, in the buckets of their owners. */
 
-import { copyOf } from '../../descriptor/byte-string';
-import type { ByteString, Entry } from '../../descriptor/descriptor';
-import { overrideLimits } from '../apply-override';
-import type { ControlView, LimitValues, SelectedOverride, SelectedRecord, Selection } from '../control-view';
-import { haveOwnBuckets, isRateLimit, type Limit, type PoolOwner } from '../limit';
-import type { Plan } from '../plan';
-import { replaceValues } from '../replace-values';
+import { copyOf } from '../descriptor/byte-string';
+import type { ByteString, Entry } from '../descriptor/descriptor';
+import { overrideLimits } from './apply-override';
+import type { ControlView, LimitValues, SelectedOverride, SelectedRecord, Selection } from './control-view';
+import { haveOwnBuckets, isRateLimit, type Limit, type PoolOwner } from './limit';
+import type { Plan, TenantTerms } from './plan';
+import { replaceValues } from './replace-values';
+
+/** Most levels of a tree of tenants, such as organization, team, user and key. */
+export const TENANT_LEVELS_MAX = 4;
+
+/** A tenant of a lineage. */
+export interface LineageLevel {
+  readonly tenant: ByteString;
+  readonly plan: Plan;
+  /** The tenant above whose plan names this one for its members. Absent: the plan is its own, or the default one. */
+  readonly planFrom?: ByteString;
+  /** The plan is the default one: it has none of its own that the configuration has, and none above it names one. */
+  readonly isDefault: boolean;
+}
+
+type LineageControl = Pick<ControlView, 'planOf' | 'parentOf'>;
+
+interface LineageInput {
+  readonly domain: ByteString;
+  readonly tenant: ByteString;
+  readonly parent: ByteString;
+  readonly terms: TenantTerms;
+  readonly control: LineageControl;
+}
+
+/**
+ * The tenant first, its root last. A tenant without a record, which others name as their parent, has the default plan. The store refuses
+ * cycles and deeper trees; where lost data left one, the walk still ends.
+ */
+export function lineageOf({ domain, tenant, parent, terms, control }: LineageInput): readonly [LineageLevel, ...LineageLevel[]] {
+  const line = namesAbove([tenant, parent], domain, control);
+  let forMembers: { readonly plan: Plan; readonly of: ByteString } | undefined;
+  let levels: LineageLevel[] = [];
+  for (const each of line.reverse()) {
+    const name = control.planOf(domain, each);
+    const own = name === undefined ? undefined : terms.plans.get(name);
+    const plan = own ?? forMembers?.plan ?? terms.defaultPlan;
+    const isDefault = own === undefined && forMembers === undefined;
+    const level = { tenant: each, plan, isDefault };
+    levels = [own === undefined && forMembers !== undefined ? { planFrom: forMembers.of, ...level } : level, ...levels];
+    const named = plan.members === undefined ? undefined : terms.plans.get(plan.members);
+    if (named !== undefined) forMembers = { plan: named, of: each };
+  }
+  const [first = { tenant, plan: terms.defaultPlan, isDefault: true }, ...above] = levels;
+  return [first, ...above];
+}
+
+/** The same names without their plans. */
+export function lineageNames(domain: ByteString, tenant: ByteString, control: Pick<ControlView, 'parentOf'>): ByteString[] {
+  return namesAbove([tenant], domain, control);
+}
+
+function namesAbove(from: readonly ByteString[], domain: ByteString, control: Pick<ControlView, 'parentOf'>): ByteString[] {
+  const line = [...from];
+  while (line.length < TENANT_LEVELS_MAX) {
+    const next = control.parentOf(domain, line.at(-1) ?? '');
+    if (next === undefined || line.includes(next)) break;
+    line.push(next);
+  }
+  return line;
+}
 
 /** A tenant of the lineage with the limits of its pool, which may be none. */
 export interface PoolLevel {

@@ -1,7 +1,6 @@
 /** The trees of tenants of a store in memory: refuses cycles, trees that are too deep, and the deletion of a parent. Twin of the tree in `lua/control-write.lua`. */
 
-import { TENANT_LEVELS_MAX } from '../../../domain/rule/pool/lineage';
-import { fieldOf, type TenantRecord } from '../control-record';
+import { TENANT_LEVELS_MAX } from '../../../domain/rule/pool';
 
 /** Most tenants directly below one: a page of them looks at all. */
 export const CHILDREN_MAX = 100_000;
@@ -23,11 +22,6 @@ const NOTHING_BELOW: Below = new Array<number>(TENANT_LEVELS_MAX - 1).fill(0);
 interface TreeView {
   parentOf(field: string): string | undefined;
   belowOf(field: string): Below;
-}
-
-/** The field of the parent; undefined: the tenant has none. */
-export function parentFieldOf({ domain, parent }: TenantRecord): string | undefined {
-  return parent === undefined ? undefined : fieldOf({ domain, name: parent });
 }
 
 /** A change of a tenant's record: its new parent, or its deletion. */

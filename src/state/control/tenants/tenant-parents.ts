@@ -2,8 +2,8 @@
 
 import { copyOf } from '../../../domain/descriptor/byte-string';
 import type { ByteString } from '../../../domain/descriptor/descriptor';
-import { Names } from '../names';
-import { TenantTable, type TenantName } from '../tenant-table';
+import { Names } from './names';
+import { TenantTable, type TenantName } from './tenant-table';
 
 /** A page of the tenants directly below one. */
 export interface ChildrenPage {
@@ -58,6 +58,7 @@ export class TenantParents {
 
   childrenOf({ domain, tenant }: TenantName, { after, limit }: ChildrenQuery): ChildrenPage {
     const siblings = this.children.get(keyOf(domain, tenant)) ?? NONE;
+    if (limit === 0) return { names: [], count: siblings.size };
     const later = [...siblings].filter((name) => after === undefined || name > after).sort(byBytes);
     const names = later.slice(0, limit);
     const last = names.at(-1);
