@@ -90,11 +90,15 @@ local function tree_refusal(changes)
   local moved = {}
   for index, change in ipairs(changes) do
     if change.kind == TENANT and change.changed then
-      local before = parent_of(change.field)
-      moved[#moved + 1] = { index = index, field = change.field, parent = parent_in(change.field, change.text), is_deleted = change.text == '' }
-      draft_parents[change.field] = false
-      if before then
-        count_below(change.field, before, -1)
+      local before, parent = parent_of(change.field), parent_in(change.field, change.text)
+      -- A tenant that stays closes no cycle: the one that moves is to blame.
+      local is_moved = before ~= parent
+      moved[#moved + 1] = { index = index, field = change.field, parent = is_moved and parent, is_deleted = change.text == '' }
+      if is_moved then
+        draft_parents[change.field] = false
+        if before then
+          count_below(change.field, before, -1)
+        end
       end
     end
   end

@@ -70,6 +70,13 @@ export function describeTenantTree(name: string, open: (nowUs: number) => Promis
       expect(await store.read([{ kind: 'tenant', domain: 'd/é', name: 'x' }])).toEqual([undefined]);
     });
 
+    test('of several changes, the one that moves closes the cycle, not one that stays', async () => {
+      await write(placed('low', 'top'));
+      expect(
+        await write(placed('top', 'low'), { put: { kind: 'tenant', domain: 'd/é', tenant: 'low', parent: 'top', plan: 'gold' } }),
+      ).toBe('0 cycle');
+    });
+
     test('a fifth level is refused, below a leaf as above a root, also where a record of a parent is not there yet', async () => {
       expect(await write(placed('key', 'user'), placed('user', 'team'))).toBe('written');
       expect(await write(placed('team', 'org'))).toBe('written');

@@ -54,8 +54,11 @@ export class TenantTree implements TreeView {
   /** Undefined: all of the changes together leave trees. */
   refusalOf(changes: readonly TreeChange[]): TreeRefusal | undefined {
     const draft = new DraftTree(this);
-    for (const { field } of changes) draft.detach(field);
+    // A tenant that stays closes no cycle: the one that moves is to blame.
+    const isMoved = changes.map(({ field, parent }) => this.parentOf(field) !== parent);
+    for (const [index, { field }] of changes.entries()) if (isMoved[index] === true) draft.detach(field);
     for (const [index, { field, parent }] of changes.entries()) {
+      if (isMoved[index] !== true) continue;
       const problem = parent === undefined ? undefined : draft.problemOf(field, parent);
       if (problem !== undefined) return { index, problem, count: 0 };
       if (parent !== undefined) draft.attach(field, parent);
