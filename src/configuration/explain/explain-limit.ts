@@ -32,7 +32,7 @@ export interface LimitExplanation {
   readonly responseBody?: string;
   /** Whether the limit has leases; absent: as `LEASES` says. */
   readonly leases?: string;
-  /** The tenant whose pool it is; absent: it is no limit of a pool. */
+  /** The tenant whose pool it is; absent: the limit is the tenant's own. */
   readonly pool?: string;
   readonly bucketKey: string;
   readonly source: LimitSource;

@@ -75,7 +75,7 @@ export function choosePlan({ rule, tenant: terms, domain, entries, control }: Ch
 }
 
 interface ChooseAloneInput extends Pick<ChoosePlanInput, 'rule' | 'domain' | 'control'> {
-  /** Of the plan that control data give the tenant. */
+  /** The name of the plan that control data give the tenant. */
   readonly name: ByteString | undefined;
   readonly ofRule: RulesOfPlans;
 }

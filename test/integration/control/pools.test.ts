@@ -146,7 +146,7 @@ test('of two instances that each would close a cycle at once, one is refused, an
   figure(`50 rounds: ${[...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(', ')} for the first`);
 });
 
-test('a tenant has ten thousand others below it, of which pages and a refused deletion know the number', async () => {
+test('a tenant has ten thousand others below it, and a page of them and its refused deletion say so', async () => {
   const [one] = writers;
   for (let at = 0; at < 10_000; at += 50)
     await place(one, ...Array.from({ length: 50 }, (_, i) => ({ tenant: `c${at + i}`, plan: 'seat', parent: 'crowd' })));

@@ -1,4 +1,4 @@
-/** A request is charged for its own limits and for the pools of its tenant and of every tenant above it: for all of them, or for none. */
+/** A request is charged for its own limits, and for the pools of its tenant and of every tenant above, or for none of them. */
 
 import { compileText } from '../compile/compile-config';
 import { ControlData } from '../../../src/state/control/control-data';

@@ -65,7 +65,7 @@ const limit = {
     Type.String({ description: 'The kind of the body that a denied response has. Absent: as RESPONSE_BODY says.' }),
   ),
   leases: Type.Optional(Type.String({ description: 'Whether hits are charged ahead of requests. Absent: as LEASES says.' })),
-  pool: Type.Optional(Type.String({ description: 'The tenant whose pool it is. Absent: it is no limit of a pool.' })),
+  pool: Type.Optional(Type.String({ description: 'The tenant whose pool it is. Absent: the limit is the own one of the tenant.' })),
   bucket_key: Type.String(),
   source,
   bucket: Type.Optional(bucket),

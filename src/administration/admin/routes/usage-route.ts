@@ -164,7 +164,7 @@ async function usageOf({ entries }: TenantDescriptor, name: string, backend: Adm
 
 type ShownLimit = Awaited<ReturnType<typeof explainLive>>['descriptors'][number]['limits'][number];
 
-/** Of a pool neither its owner nor other members. */
+/** A pool shows neither its owner nor other members. */
 function usageOfLimit({ name, requests_per_unit, unit, unit_multiplier, capacity, bucket, pool }: ShownLimit) {
   if (bucket === undefined) return [];
   const { remaining, debt, reset_at } = bucket;

@@ -34,7 +34,7 @@ const records = recordCommand({
     const isWhole = plan !== undefined && parent !== undefined;
     const { version, ...known } = isWhole ? {} : await knownTenant(admin, params);
     const place = { ...named('plan', plan ?? known.plan), ...named('parent', parent ?? known.parent) };
-    // What the command keeps must not change meanwhile.
+    // The plan or parent that stays must not change meanwhile.
     const kept = version === undefined || Object.keys(conditions).length > 0 ? conditions : { ifMatch: `"${version}"` };
     return admin.call('putTenant', { params, query, body: { ...place, ...common } }, kept);
   },

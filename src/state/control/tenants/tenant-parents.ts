@@ -16,7 +16,7 @@ export interface ChildrenPage {
 }
 
 export interface ChildrenQuery {
-  /** Those after this one. Absent: from the first. */
+  /** The page begins after this name. Absent: at the first. */
   readonly after?: ByteString | undefined;
   readonly limit: number;
 }
