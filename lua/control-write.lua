@@ -7,7 +7,8 @@ KEYS[3]   the audit log, or the trail of penalties: a stream
 KEYS[4]   when records end: a sorted set of "kind field" by the end in milliseconds
 KEYS[5..10]   the records of each kind, in the order of the codes: a hash from field to "version text"
 KEYS[11]  the blocks by penalties: a sorted set of fields by the end in milliseconds
-KEYS[12]  what is remembered of the write's id; absent: the write has none
+KEYS[12]  the trees of tenants: a hash from field to how many tenants are one, two and more levels below, for those with some
+KEYS[13]  what is remembered of the write's id; absent: the write has none
 ARGV[1]   the epoch to begin if there is none
 ARGV[2]   "1": a dry run, which changes nothing
 ARGV[3]   "1": let followers drop the records that this store lost
@@ -20,7 +21,9 @@ ARGV[9..12]   author, action, reason and details of the audit entry
 ARGV[13..18]  most records of each kind
 ARGV[19]      most blocks by penalties among them
 ARGV[20]      "epoch version" that the data must have, "-": they must never have been written, or "": any
-ARGV[21..]    for each change: kind (1 tenant, 2 plan, 3 override, 4 block, 5 pass, 6 rollout), field,
+ARGV[21]      most levels of a tree of tenants
+ARGV[22]      most tenants directly below one
+ARGV[23..]    for each change: kind (1 tenant, 2 plan, 3 override, 4 block, 5 pass, 6 rollout), field,
               what is expected ("*" anything, "-" no record, "=V" version V, "<V" no record or one before version V, else skip it,
               "!" anything, and a deletion is logged although there is no record),
               end in milliseconds or "", text of the record or "" to delete it
@@ -28,6 +31,8 @@ ARGV[21..]    for each change: kind (1 tenant, 2 plan, 3 override, 4 block, 5 pa
 Reply     "written", version, then for each change: 1 changed, 0 as it was; the record before ("version text") or ""
           "conflict", index of the change from 1, the record that is there or ""
           "full", code of the kind, or 7 for blocks by penalties
+          "tree", index of the change from 1, problem, count: it would leave no tree of tenants. The problem is "cycle", "depth", "crowd"
+            (the parent has the most tenants below it), or "children" (the deleted tenant has that many)
           "moved": the data have another epoch or version
           "repeated", version: a write with this id was made before
           "reused": the id belongs to another write
@@ -38,8 +43,9 @@ Every key and command that may fail is tried before the first change, so that a 
 ]]
 --- @include "server-time"
 
-local META, LOG, AUDIT, ENDS, FIRST_KIND, PENALTIES, WRITE_ID = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 4, KEYS[11], KEYS[12]
-local KINDS, BLOCK, OF_PENALTIES, HEAD, PER_CHANGE = 6, 4, 7, 20, 5
+local META, LOG, AUDIT, ENDS, FIRST_KIND, PENALTIES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 4, KEYS[11]
+local WRITE_ID = KEYS[13]
+local KINDS, BLOCK, OF_PENALTIES, HEAD, PER_CHANGE = 6, 4, 7, 22, 5
 -- Ended records stay for a day: a clock that stepped forward and back has ended none of them.
 local GRACE_MS, REMOVED_AT_ONCE, FULL_ROUNDS = 86400000, 200, 5
 local VERSION_DIGITS, VERSION_MAX, BEFORE_BYTES = 16, 9007199254740990, 1048576
@@ -72,6 +78,7 @@ local function first_error()
     redis.call('ZREM', key, '')
   end
   redis.call('HDEL', META, '')
+  redis.call('HDEL', KEYS[12], '')
   local known = redis.call('HGET', META, 'sizes')
   if known then
     redis.call('HSET', META, 'sizes', known)
@@ -207,6 +214,13 @@ for at = HEAD + 1, #ARGV, PER_CHANGE do
   changes[#changes + 1] = change
 end
 
+--- @include "tenant-tree"
+
+local refused, refused_problem, refused_count = tree_refusal(changes)
+if refused then
+  return { 'tree', refused, refused_problem, refused_count }
+end
+
 -- The code of the first kind without room for what is added; nil: there is room.
 local function full_kind()
   for kind = 1, KINDS do
@@ -289,6 +303,7 @@ local function write_changes()
       write_record(change)
     end
   end
+  write_tree()
   for kind = 1, KINDS do
     missing[kind] = discards and 0 or math.max(0, missing[kind] - restored[kind])
   end

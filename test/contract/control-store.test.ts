@@ -7,6 +7,7 @@ import { openControlFile } from '../../src/state/control/file/control-file';
 import { LocalControlStore } from '../../src/state/control/local-control-store';
 import { RedisControlStore } from '../../src/state/control/redis/redis-control-store';
 import { describeControlStore, SMALL_BOUNDS } from './control-store-contract';
+import { describeTenantTree } from './tenant-tree-contract';
 import { setClock, loadClockedScript } from '../support/redis/clocked-script';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
@@ -28,7 +29,7 @@ afterAll(async () => {
 
 const scripts = { write: loadClockedScript('control-write'), read: loadClockedScript('control-read') };
 
-describeControlStore('RedisControlStore', async (nowUs) => {
+const openOnRedis = async (nowUs: number) => {
   await redis.client.flushAll();
   await setClock(redis.client, nowUs);
   const store = new RedisControlStore({
@@ -40,8 +41,8 @@ describeControlStore('RedisControlStore', async (nowUs) => {
     scripts,
     bounds: SMALL_BOUNDS,
   });
-  return { store, setNow: (us) => setClock(redis.client, us) };
-});
+  return { store, setNow: (us: number) => setClock(redis.client, us) };
+};
 
 function local(open: (nowUs: () => number) => LocalControlStore | Promise<LocalControlStore>) {
   return async (startUs: number) => {
@@ -57,24 +58,28 @@ function local(open: (nowUs: () => number) => LocalControlStore | Promise<LocalC
   };
 }
 
-describeControlStore(
-  'LocalControlStore in memory',
-  local((nowUs) => new LocalControlStore({ nowUs, bounds: SMALL_BOUNDS })),
-);
-
 let files = 0;
 
-describeControlStore(
-  'LocalControlStore in a file',
-  local((nowUs) => {
-    files += 1;
-    return openControlFile({
-      path: path.join(folder, `control-${files}`),
-      nowUs,
-      bounds: SMALL_BOUNDS,
-      onTorn: () => {
-        throw new Error('a torn line');
-      },
-    });
-  }),
-);
+const STORES = [
+  ['RedisControlStore', openOnRedis],
+  ['LocalControlStore in memory', local((nowUs) => new LocalControlStore({ nowUs, bounds: SMALL_BOUNDS }))],
+  [
+    'LocalControlStore in a file',
+    local((nowUs) => {
+      files += 1;
+      return openControlFile({
+        path: path.join(folder, `control-${files}`),
+        nowUs,
+        bounds: SMALL_BOUNDS,
+        onTorn: () => {
+          throw new Error('a torn line');
+        },
+      });
+    }),
+  ],
+] as const;
+
+for (const [name, open] of STORES) {
+  describeControlStore(name, open);
+  describeTenantTree(name, open);
+}

@@ -8,7 +8,7 @@ import { hangLimitMs } from '../support/clock/hang-limit';
 
 const LUACHECK = process.env.WEIR_LUACHECK ?? 'luacheck';
 // take.lua turns the digits of ARGV into numbers.
-const REDIS_OPTIONS = ['--std', 'lua51', '--globals', 'ARGV', '--read-globals', 'redis', 'KEYS', 'struct', '--no-max-line-length'];
+const REDIS_OPTIONS = ['--std', 'lua51', '--globals', 'ARGV', '--read-globals', 'redis', 'KEYS', 'struct', 'cjson', '--no-max-line-length'];
 // Includes share one scope, where an argument may have the name of a value of the whole run.
 const SHADOWED_UPVALUES = '431';
 

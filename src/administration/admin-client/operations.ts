@@ -46,6 +46,7 @@ export interface Warning {
     | 'has_limits_of_its_own'
     | 'no_tenants'
     | 'unknown_plan'
+    | 'unknown_parent'
     | 'no_candidate'
     | 'no_key'
     | 'no_change'
@@ -79,7 +80,8 @@ export interface TenantKey {
 export interface WrittenTenant {
   readonly domain: string;
   readonly tenant: string;
-  readonly plan: string;
+  readonly plan?: string;
+  readonly parent?: string;
   readonly until?: string;
   readonly reason?: string;
   readonly author?: string;
@@ -324,6 +326,7 @@ export interface Exception {
   readonly domain: string;
   readonly name: string;
   readonly plan?: string;
+  readonly parent?: string;
   readonly limits?: readonly LimitValues[];
   readonly entries?: readonly SelectorEntry[];
   readonly limit?: LimitValues;
@@ -440,6 +443,7 @@ export interface CandidateLimit extends RuleLimit {
   readonly reservations?: { readonly max_share: number; readonly on_lapse: string; readonly hits_max: number };
   readonly response_body?: string;
   readonly leases?: string;
+  readonly pool?: string;
   readonly bucket_key: string;
   readonly source: LimitSource;
   readonly bucket?: Bucket;
@@ -452,6 +456,7 @@ export interface ExplainedLimit extends CandidateLimit {
 export interface PlanSource {
   readonly is_default: boolean;
   readonly unknown_plan?: string;
+  readonly members_of?: string;
   readonly file?: string;
   readonly line?: number;
 }
@@ -465,6 +470,7 @@ export interface ExplainedDescriptor {
   readonly limits: readonly ExplainedLimit[];
   readonly plan?: string;
   readonly plan_source?: PlanSource;
+  readonly above?: readonly { readonly tenant: string; readonly plan: string; readonly is_default: boolean }[];
   readonly stage?: { readonly rollout: string; readonly by: string; readonly percent: number; readonly part: 'candidate' | 'current' };
   readonly block?: ShownRecord;
   readonly pass?: ShownRecord;
@@ -485,7 +491,7 @@ export interface Operations {
   readonly putTenant: {
     readonly params: TenantKey;
     readonly query: AheadOptions;
-    readonly body: { readonly plan: string; readonly until?: string; readonly reason?: string };
+    readonly body: { readonly plan?: string; readonly parent?: string; readonly until?: string; readonly reason?: string };
     readonly reply: TenantWrite;
   };
   readonly deleteTenant: { readonly params: TenantKey; readonly query: DeleteOptions; readonly reply: TenantWrite };
@@ -493,7 +499,7 @@ export interface Operations {
     readonly params: { readonly domain: string };
     readonly query: AheadOptions;
     readonly body: {
-      readonly items: readonly { readonly tenant: string; readonly plan: string; readonly until?: string }[];
+      readonly items: readonly { readonly tenant: string; readonly plan?: string; readonly parent?: string; readonly until?: string }[];
       readonly source?: string;
       readonly reason?: string;
     };
@@ -504,6 +510,60 @@ export interface Operations {
       readonly version?: number;
       readonly refused: readonly { readonly index: number; readonly problem: string }[];
       readonly without_effect: readonly { readonly index: number; readonly warnings: readonly Warning[] }[];
+    };
+  };
+  readonly getTenantTree: {
+    readonly params: TenantKey;
+    readonly query: { readonly limit?: number; readonly cursor?: string; readonly entry?: string };
+    readonly reply: {
+      readonly domain: string;
+      readonly levels: readonly {
+        readonly tenant: string;
+        readonly has_record: boolean;
+        readonly plan?: string;
+        readonly is_default?: boolean;
+        readonly members_of?: string;
+        readonly unlimited: boolean;
+        readonly blocked: boolean;
+        readonly children: number;
+        readonly limits: readonly {
+          readonly name: string;
+          readonly requests_per_unit: number;
+          readonly unit: string;
+          readonly unit_multiplier: number;
+          readonly show?: { readonly unit: string; readonly divide: number };
+          readonly entries: readonly Entry[];
+          readonly pool: boolean;
+          readonly capacity: number;
+          readonly remaining: number;
+          readonly debt: number;
+          readonly reset_at: string;
+        }[];
+      }[];
+      readonly children: readonly {
+        readonly tenant: string;
+        readonly has_record: boolean;
+        readonly plan?: string;
+        readonly is_default?: boolean;
+        readonly members_of?: string;
+        readonly unlimited: boolean;
+        readonly blocked: boolean;
+        readonly children: number;
+        readonly limits: readonly {
+          readonly name: string;
+          readonly requests_per_unit: number;
+          readonly unit: string;
+          readonly unit_multiplier: number;
+          readonly show?: { readonly unit: string; readonly divide: number };
+          readonly entries: readonly Entry[];
+          readonly pool: boolean;
+          readonly capacity: number;
+          readonly remaining: number;
+          readonly debt: number;
+          readonly reset_at: string;
+        }[];
+      }[];
+      readonly next?: string;
     };
   };
   readonly listPlans: { readonly query: DomainPage; readonly reply: { readonly items: readonly Plan[]; readonly next?: string } };
@@ -662,7 +722,8 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
         readonly version?: number;
-        readonly plan: string;
+        readonly plan?: string;
+        readonly parent?: string;
       };
       readonly descriptors: readonly {
         readonly entries: readonly Entry[];
@@ -673,6 +734,7 @@ export interface Operations {
         readonly limits: readonly ExplainedLimit[];
         readonly plan?: string;
         readonly plan_source?: PlanSource;
+        readonly above?: readonly { readonly tenant: string; readonly plan: string; readonly is_default: boolean }[];
         readonly stage?: {
           readonly rollout: string;
           readonly by: string;
@@ -735,6 +797,7 @@ export interface Operations {
           readonly debt: number;
           readonly reset_at: string;
           readonly show?: { readonly unit: string; readonly divide: number };
+          readonly pool?: true;
         }[];
         readonly denied?: number;
       }[];
@@ -1005,6 +1068,7 @@ export const OPERATIONS = {
   putTenant: { method: 'PUT', path: '/v1/tenants/{domain}/{tenant}' },
   deleteTenant: { method: 'DELETE', path: '/v1/tenants/{domain}/{tenant}' },
   importTenants: { method: 'POST', path: '/v1/tenants/{domain}' },
+  getTenantTree: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}/tree' },
   listPlans: { method: 'GET', path: '/v1/plans' },
   getPlan: { method: 'GET', path: '/v1/plans/{domain}/{plan}' },
   putPlan: { method: 'PUT', path: '/v1/plans/{domain}/{plan}' },

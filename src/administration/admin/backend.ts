@@ -23,7 +23,7 @@ import type { TopKeys } from '../../state/top/top-keys';
 export interface AdminBackend {
   readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost' | 'changesBetween'>;
   /** The records in force. */
-  readonly controlView: ControlView & Pick<ControlData, 'get' | 'selecting' | 'exceptions'>;
+  readonly controlView: ControlView & Pick<ControlData, 'get' | 'selecting' | 'exceptions' | 'childrenOf'>;
   /** Called for each write that has no effect, or only a part of it. */
   readonly onWithoutEffect: (write: WithoutEffect) => void;
   readonly rules: RulesPort;

@@ -4,6 +4,7 @@ import { toByteString } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import { didYouMean } from '../../lib/text/did-you-mean';
 import { joinPath, show } from '../../lib/quote';
+import type { Limit } from '../../domain/rule/limit';
 import type { Plan, TenantTerms } from '../../domain/rule/plan';
 import type { LimitCompiler } from './compile-limits';
 import type { DescriptorSpec } from './read/read-file';
@@ -25,11 +26,38 @@ export class DomainPlans {
     for (const spec of specs) {
       const name = toByteString(spec.name);
       const { limits, unlimited, name: limitName, replaces } = compiler.compile(spec.limits, { name: `plan/${spec.name}` });
-      const plan = { name, limits, unlimited, limitName, replaces };
+      const pool = this.poolOf(spec, compiler);
+      const members = this.membersOf(spec);
+      const plan: Plan = {
+        name,
+        limits,
+        unlimited,
+        limitName,
+        replaces,
+        ...(pool.length > 0 && { pool }),
+        ...(members !== undefined && { members }),
+      };
       plans.set(name, plan);
       onPlan(spec, plan);
     }
     this.byName = plans;
+  }
+
+  private poolOf({ name, limits, pool, problems }: PlanSpec, compiler: LimitCompiler): readonly Limit[] {
+    const names = new Set(limits.map((limit) => limit.name));
+    for (const { name: own, offset, path } of pool) {
+      const message = `${show(own)} is the name of another limit of the plan, so a record could not tell them apart; use another name`;
+      if (own !== '' && names.has(own)) problems.report({ offset, path: joinPath(path, 'name'), message });
+      names.add(own);
+    }
+    return compiler.compile(pool, { name: `plan/${name}` }).limits.map((limit) => ({ ...limit, role: 'pool' }));
+  }
+
+  private membersOf({ members, path, problems }: PlanSpec): ByteString | undefined {
+    if (members === undefined) return undefined;
+    if (this.specs.some(({ name }) => name === members.value)) return toByteString(members.value);
+    problems.report({ offset: members.offset, path: joinPath(path, 'members'), message: this.explainUnknown(members.value) });
+    return undefined;
   }
 
   get hasTenants(): boolean {

@@ -2,7 +2,7 @@
 
 import { ALGORITHMS, CALENDAR_ALGORITHM, TRAITS, type Algorithm } from '../../domain/algorithm/algorithms';
 import { canHaveLeases } from '../../domain/decide/lease';
-import { isCalendarUnit } from '../../domain/rule/calendar';
+import { isCalendarUnit } from '../../domain/descriptor/calendar';
 import type { RateLimit } from '../../domain/rule/limit';
 import type { LimitedSpec } from './read/read-limits';
 import { joinPath } from '../../lib/quote';

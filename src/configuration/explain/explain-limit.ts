@@ -6,9 +6,10 @@ import type { DescriptorSpec } from '../compile/read/read-file';
 import type { LimitedSpec } from '../compile/read/read-limits';
 import type { PlanSpec } from '../compile/read/read-plans';
 import { toText } from '../../domain/descriptor/byte-string';
-import type { OverrideSource } from '../../domain/rule/control-view';
+import type { OverrideSource, SelectedOverride } from '../../domain/rule/control-view';
 import type { InFlight } from '../../domain/rule/in-flight';
-import { overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
+import { overdraftMaxOf, reservableMax, type Limit, type PoolOwner } from '../../domain/rule/limit';
+import type { Plan } from '../../domain/rule/plan';
 import type { Match } from '../../domain/rule/match';
 import type { AmountForm } from '../../lib/text/amount';
 import { beforeStage } from '../../domain/rule/stage-limits';
@@ -34,6 +35,8 @@ export interface LimitExplanation {
   readonly leases?: string;
   /** How people read its hits; absent: as hits. */
   readonly show?: AmountForm;
+  /** The tenant whose pool it is; absent: the limit is the tenant's own. */
+  readonly pool?: string;
   readonly bucketKey: string;
   readonly source: LimitSource;
   /** The limit that is tried beside it; absent: none. */
@@ -69,16 +72,19 @@ export interface LimitsInput {
   readonly overridden: { readonly limits: readonly Limit[]; readonly sources: readonly OverrideSource[] };
   /** The descriptor of the configuration, and its plan, as written. Undefined: not known. */
   readonly written: { readonly descriptor: DescriptorSpec | undefined; readonly plan: PlanSpec | undefined };
+  /** Every plan of the rule set, as written. */
+  readonly plans: ReadonlyMap<Plan, PlanSpec>;
   /** The keys of the takes of the descriptor: those of limits, then those of candidates. */
   readonly keys: readonly string[];
 }
 
 /** One explanation for each limit of the match. */
-export function explainLimits({ match, overridden, written, keys }: LimitsInput): LimitExplanation[] {
+export function explainLimits({ match, overridden, written, plans, keys }: LimitsInput): LimitExplanation[] {
   const { limits, rule, inFlight } = match;
   // The takes of candidates follow those of all limits.
   let nextCandidate = limits.length;
   return limits.map((limit, at) => {
+    if (limit.pool !== undefined) return explainPoolLimit(limit, limit.pool, { match, plans, bucketKey: keys[at] ?? '' });
     const found = overridden.limits.indexOf(beforeStage(limit));
     const place = found < 0 ? at : found;
     const configured = configuredAt(match, place);
@@ -99,6 +105,30 @@ export function explainLimits({ match, overridden, written, keys }: LimitsInput)
     const ofCandidate = candidateSource({ by: by.candidate?.id, isFromPlan, spec, written });
     return { ...explained, candidate: { ...explainLimit(candidate, { bucketKey, inFlight: undefined }), source: ofCandidate } };
   });
+}
+
+interface PoolLimitInput {
+  readonly match: Match;
+  readonly plans: LimitsInput['plans'];
+  readonly bucketKey: string;
+}
+
+function explainPoolLimit(limit: Limit, { tenant, limit: base }: PoolOwner, { match, plans, bucketKey }: PoolLimitInput): LimitExplanation {
+  const level = match.pools?.levels.find((each) => each.tenant === tenant);
+  const configured = level?.plan.pool ?? [];
+  const place = configured.findIndex((each) => each === base || (base.name !== '' && each.name === base.name));
+  const replaced = configured[place];
+  const spec = level && (plans.get(level.plan)?.pool[place] ?? plans.get(level.plan));
+  const at = spec === undefined ? {} : { file: spec.problems.file, line: spec.problems.lineAt(spec.offset) };
+  const replaces = replaced === undefined || replaced === base ? undefined : { replaces: valuesOf(replaced) };
+  const override = match.control?.find((record) => 'limit' in record && (record as SelectedOverride).limit.name === base.name);
+  const source: LimitSource =
+    replaces === undefined
+      ? { from: 'plan', ...at }
+      : level?.limits.includes(base) === true || override === undefined
+        ? { from: 'plan_values', record: toText(level?.plan.name ?? ''), ...at, ...replaces }
+        : { from: 'override', record: override.id, ...at, ...replaces };
+  return { ...explainLimit(limit, { bucketKey, inFlight: undefined }), pool: toText(tenant), source };
 }
 
 interface CandidateSourceInput {

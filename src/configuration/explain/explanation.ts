@@ -11,6 +11,7 @@ import { refusalOf, type Refusal } from '../../domain/descriptor/admission';
 import { show } from '../../lib/quote';
 import { matchRequest, type GlobalModes, type Match, type MatchControl } from '../../domain/rule/match';
 import type { Plan } from '../../domain/rule/plan';
+import { poolsInForce, type PoolLevel } from '../../domain/rule/pool';
 import type { RuleSet } from '../../domain/rule/rule-set';
 import type { StageInForce, StagePart } from '../../domain/rule/stage/stage';
 import { beforeStage } from '../../domain/rule/stage-limits';
@@ -39,6 +40,8 @@ export interface DescriptorExplanation {
   readonly limits: readonly LimitExplanation[];
   /** The stage of its candidates; absent: they have none. */
   readonly stage?: StageExplanation;
+  /** The tenants above, the nearest first; absent: there are none. */
+  readonly above?: readonly TenantAbove[];
   /** The limit is the request's override, not that of the rule. */
   readonly override: boolean;
   /** The plan whose limits apply; absent: the descriptor has no tenants. */
@@ -64,12 +67,21 @@ export interface StageExplanation {
   readonly part: StagePart;
 }
 
+/** A tenant above that of the descriptor, with its plan. */
+export interface TenantAbove {
+  readonly tenant: string;
+  readonly plan: string;
+  readonly isDefault: boolean;
+}
+
 /** Why the plan applies, and where the configuration has it. */
 export interface PlanSource {
   /** It is the `default_plan`, because the tenant has none, or one that the configuration lacks. */
   readonly isDefault: boolean;
   /** The plan of the tenant, which the configuration lacks. */
   readonly unknownPlan?: string;
+  /** The tenant above whose plan names this one for members; absent: none does. */
+  readonly membersOf?: string;
   readonly file?: string;
   readonly line?: number;
 }
@@ -98,7 +110,8 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
     const match = matched.matches[index];
     if (match === undefined) throw new Error('a descriptor without a match');
     const selection = control?.select(request.domain, entries);
-    const { rule } = match;
+    const { rule, pools } = match;
+    const block = selection?.block ?? (pools && poolsInForce({ pools, domain: request.domain, entries, control }).block);
     const overridden = overrideLimits(
       rule?.limits ?? match.limits,
       rule === undefined || selection === undefined ? { overrides: [] } : selection,
@@ -108,6 +121,7 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       match,
       overridden,
       written: { descriptor: descent.spec, plan: match.plan && plans.get(match.plan.plan) },
+      plans,
       keys: takes.filter(({ descriptor }) => descriptor === index).map(({ bucketKey }) => bucketKey),
     });
     const ruleLimits = rule === undefined ? (descent.node?.rule?.limits ?? []) : overridden.limits;
@@ -122,10 +136,11 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       unlimited: match.unlimited,
       limits,
       ...(match.plan && explainPlan(match.plan, plans)),
+      ...(pools !== undefined && pools.levels.length > 1 && { above: pools.levels.slice(1).map(explainLevelOf) }),
       ...(match.stage && { stage: explainStage(match.stage) }),
       override: override !== undefined && limits.length > 0,
       replaced,
-      ...(selection?.block && { block: selection.block.id }),
+      ...(block && { block: block.id }),
       ...(selection?.pass && { pass: selection.pass.id }),
       ...(why !== undefined && { notLimited: why }),
     };
@@ -150,6 +165,7 @@ function explainRefusal({ key }: Refusal): string {
 export function withoutBlocks(control: MatchControl): MatchControl {
   return {
     planOf: (domain, tenant) => control.planOf(domain, tenant),
+    parentOf: (domain, tenant) => control.parentOf(domain, tenant),
     planLimits: (domain, plan) => control.planLimits(domain, plan),
     stageOf: (domain, name) => control.stageOf(domain, name),
     select: (domain, entries) => {
@@ -163,13 +179,18 @@ function explainStage({ stage, values: { by = '', percent }, part }: StageInForc
   return { rollout: stage.name, by: toText(by), percent, part };
 }
 
-function explainPlan({ plan, isDefault, unknownPlan }: PlanInForce, plans: ExplainInput['plans']) {
+function explainLevelOf({ tenant, plan, isDefault }: PoolLevel): TenantAbove {
+  return { tenant: toText(tenant), plan: toText(plan.name), isDefault };
+}
+
+function explainPlan({ plan, isDefault, unknownPlan, planFrom }: PlanInForce, plans: ExplainInput['plans']) {
   const spec = plans.get(plan);
   return {
     plan: toText(plan.name),
     planSource: {
       isDefault,
       ...(unknownPlan !== undefined && { unknownPlan: toText(unknownPlan) }),
+      ...(planFrom !== undefined && { membersOf: toText(planFrom) }),
       ...(spec && { file: spec.problems.file, line: spec.problems.lineAt(spec.offset) }),
     },
   };

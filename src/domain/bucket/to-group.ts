@@ -1,10 +1,11 @@
 /** Key: builds the takes of a matched request for the store. */
 
 import type { Entry, RateLimitRequest } from '../descriptor/descriptor';
-import { calendarEdgesUs, type Calendar } from '../rule/calendar';
+import { calendarEdgesUs, type Calendar } from '../descriptor/calendar';
 import type { InFlight } from '../rule/in-flight';
 import { overdraftMaxOf, windowName, type Limit } from '../rule/limit';
 import type { Match, RequestMatch } from '../rule/match';
+import { entriesOfOwner } from '../rule/pool';
 import { bucketKey, type KeyHeads } from './bucket-key';
 import { slotIdOf } from './slot-id';
 import { toPeek, type BucketLimit, type Group, type Take } from './take';
@@ -33,16 +34,19 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const isEnd = inFlight !== undefined && hits < 0;
     for (const limit of match.limits) {
       const isSlot = limit === inFlight?.limit;
+      const { pool } = limit;
+      // The limit of the plan is one object for all owners, as the caches here and the commands of a store need it.
+      const counted = pool === undefined ? limit : pool.limit;
       const key = bucketKey({
         prefix: keyPrefix,
         domain,
         hashTag,
-        entries,
-        limit,
+        entries: pool === undefined ? entries : entriesOfOwner(entries, pool),
+        limit: counted,
         shared: isSlot ? inFlight.keyEntries : shared,
         heads: known,
       });
-      const bucketLimit = toBucketLimit(limit, nowUs);
+      const bucketLimit = toBucketLimit(counted, nowUs);
       const { failureMode } = limit;
       const overdraftMax = mayReport && !isEnd ? overdraftMaxOf(limit) : undefined;
       const take: Take =

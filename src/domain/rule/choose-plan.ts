@@ -4,6 +4,7 @@ import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { ControlView, LimitValues } from './control-view';
 import { haveOwnBuckets, isRateLimit, type Limit } from './limit';
 import type { Plan, TenantTerms } from './plan';
+import { lineageOf, poolOf, type Pools } from './pool';
 import { replaceValues } from './replace-values';
 import type { Rule } from './rule';
 
@@ -16,6 +17,8 @@ export interface PlanInForce {
   readonly unknownPlan?: ByteString;
   /** Control data replace limits of the plan. */
   readonly hasValues: boolean;
+  /** The tenant above whose plan names this one for its members. Absent: none does. */
+  readonly planFrom?: ByteString;
 }
 
 interface ChosenPlan {
@@ -31,10 +34,13 @@ interface ChoosePlanInput {
   readonly tenant: TenantTerms;
   readonly domain: ByteString;
   readonly entries: readonly Entry[];
-  readonly control: Pick<ControlView, 'planOf' | 'planLimits'> | undefined;
+  readonly control: Pick<ControlView, 'planOf' | 'parentOf' | 'planLimits'> | undefined;
 }
 
-type Chosen = Omit<ChosenPlan, 'byDefault'>;
+interface Chosen extends Omit<ChosenPlan, 'byDefault'> {
+  /** The pools of the tenant and of those above it. Absent: it has no parent, and its plan no pool. */
+  readonly pools?: Pools;
+}
 
 interface NamedPlan {
   readonly plan: Plan;
@@ -58,12 +64,55 @@ export function choosePlan({ rule, tenant: terms, domain, entries, control }: Ch
   const tenant = entries[terms.level]?.value;
   const name = tenant === undefined ? undefined : control?.planOf(domain, tenant);
   const ofRule = rulesOf(rule, terms);
+  const parent = tenant === undefined ? undefined : control?.parentOf(domain, tenant);
+  if (tenant !== undefined && parent !== undefined && control !== undefined)
+    return chooseInTree({ rule, terms, domain, tenant, parent, name, ofRule, control });
+  const chosen = chooseAlone({ rule, name, ofRule, domain, control });
+  const { plan } = chosen.inForce;
+  if (plan.pool === undefined || tenant === undefined) return chosen;
+  const level = { tenant, plan, isDefault: chosen.inForce.isDefault, limits: poolOf(plan, control?.planLimits(domain, plan.name)) };
+  return { rule: chosen.rule, inForce: chosen.inForce, pools: { level: terms.level, levels: [level] } };
+}
+
+interface ChooseAloneInput extends Pick<ChoosePlanInput, 'rule' | 'domain' | 'control'> {
+  /** The name of the plan that control data give the tenant. */
+  readonly name: ByteString | undefined;
+  readonly ofRule: RulesOfPlans;
+}
+
+function chooseAlone({ rule, name, ofRule, domain, control }: ChooseAloneInput): Chosen {
   const named = name === undefined ? undefined : ofRule.byName.get(name);
   const { plan, chosen } = named ?? ofRule.byDefault;
   const values = control?.planLimits(domain, plan.name);
   const inForce = values === undefined ? chosen : withValues(rule, { plan, values, ofRule, isNamed: named !== undefined });
   if (named !== undefined || name === undefined) return inForce;
   return { rule: inForce.rule, inForce: { unknownPlan: name, ...inForce.inForce } };
+}
+
+interface ChooseInTreeInput extends ChooseAloneInput {
+  readonly terms: TenantTerms;
+  readonly tenant: ByteString;
+  readonly parent: ByteString;
+  readonly control: NonNullable<ChoosePlanInput['control']>;
+}
+
+/** A member without a plan of its own has the one that a plan above names for members. */
+function chooseInTree({ rule, terms, domain, tenant, parent, name, ofRule, control }: ChooseInTreeInput): Chosen {
+  const line = lineageOf({ domain, tenant, parent, terms, control });
+  const [{ plan, planFrom }] = line;
+  const pools = {
+    level: terms.level,
+    levels: line.map((each) => ({
+      tenant: each.tenant,
+      plan: each.plan,
+      isDefault: each.isDefault,
+      limits: poolOf(each.plan, control.planLimits(domain, each.plan.name)),
+    })),
+  };
+  const chosen = chooseAlone({ rule, name: planFrom === undefined ? name : plan.name, ofRule, domain, control });
+  if (planFrom === undefined) return { rule: chosen.rule, inForce: chosen.inForce, pools };
+  const unknown = name === undefined ? undefined : { unknownPlan: name };
+  return { rule: chosen.rule, inForce: { planFrom, ...unknown, ...chosen.inForce }, pools };
 }
 
 function rulesOf(rule: Rule, { plans, defaultPlan }: TenantTerms): RulesOfPlans {

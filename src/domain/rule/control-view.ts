@@ -74,8 +74,10 @@ export interface ControlView extends StagesView {
   readonly version: number;
   /** The records that select a descriptor with these entries; undefined: none. */
   select(domain: ByteString, entries: readonly Entry[]): Selection | undefined;
-  /** The plan of a tenant; undefined: it has none, and the default plan applies. */
+  /** The plan of a tenant; undefined: it has none of its own. */
   planOf(domain: ByteString, tenant: ByteString): ByteString | undefined;
+  /** The tenant above this one; undefined: there is none. */
+  parentOf(domain: ByteString, tenant: ByteString): ByteString | undefined;
   /** Values that replace limits of a plan, by name or place; undefined: the configured ones apply. */
   planLimits(domain: ByteString, plan: ByteString): readonly LimitValues[] | undefined;
 }

@@ -3,10 +3,11 @@
 import { TOTAL_ALGORITHM, TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
 import { multiplyDivide } from '../algorithm/arithmetic';
 import type { ResponseBody } from './body/response-body';
-import { isCalendarUnit, type Calendar } from './calendar';
 import type { AmountForm } from '../../lib/text/amount';
+import { isCalendarUnit, type Calendar } from '../descriptor/calendar';
 import type { SoftLine } from './soft/soft-line';
 import type { Stage } from './stage/stage';
+import type { ByteString } from '../descriptor/descriptor';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
 
 /**
@@ -46,7 +47,16 @@ export const LIMIT_MAX = Number.MAX_SAFE_INTEGER;
 /** The largest number in most fields of the wire, which show larger limits as this one. */
 export const UINT32_MAX = 2 ** 32 - 1;
 
-export type LimitRole = 'candidate' | 'penalty';
+export type LimitRole = 'candidate' | 'penalty' | 'pool';
+
+/** The owner of a pool: the tenant whose bucket counts for its whole subtree. */
+export interface PoolOwner {
+  /** Index of the entry whose value is the tenant. */
+  readonly level: number;
+  readonly tenant: ByteString;
+  /** The limit as the plan of the owner has it: the same object for all owners. */
+  readonly limit: Limit;
+}
 
 /** The terms of a limit beside its numbers. It stays when a request or control data bring other numbers. */
 export interface LimitTerms {
@@ -86,8 +96,10 @@ export interface Limit extends LimitTerms {
   readonly candidate?: Limit;
   /** The candidate may decide a part of the requests. Absent: it never denies, or this is not a candidate. */
   readonly stage?: Stage;
-  /** This limit is a candidate itself, or counts the denials of a penalty, so its bucket is marked. Absent: it is a limit in force. */
+  /** This limit is a candidate itself, counts the denials of a penalty, or is that of a pool, so its bucket is marked. Absent: it is a limit in force. */
   readonly role?: LimitRole;
+  /** It counts in the bucket of this tenant, which may be an ancestor of the one that asks. Absent: the entries name the bucket. */
+  readonly pool?: PoolOwner;
 }
 
 /** The end of reserved hits that are neither committed nor released in time. */

@@ -11,6 +11,7 @@ import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../../lib/errors';
 import type { InFlight } from './in-flight';
+import { poolsInForce, type Pools, type PoolsInForce } from './pool';
 import { isLimitProblem, isRateLimit, makeLimit, type Limit, type RateLimit } from './limit';
 import type { Mode } from './mode';
 import type { Rule } from './rule';
@@ -42,6 +43,8 @@ export interface Match {
   readonly inFlight?: InFlight | undefined;
   /** The plan of the tenant; absent: the rule has no plans. */
   readonly plan?: PlanInForce | undefined;
+  /** The pools of the tenant and of those above it; absent: there are none. Their limits are last. */
+  readonly pools?: Pools | undefined;
   /** A candidate decides a part of the requests; absent: none does. */
   readonly stage?: StageInForce | undefined;
   /** The records of control data that decided this match; absent: none. */
@@ -101,6 +104,13 @@ export function matchRequest({ ruleSet, request, modes, control, admitsAll }: Ma
       }
     }
     if (hasCandidates && match.rule !== undefined && !match.unlimited) match = inStage(match, descriptor, control);
+    if (match.pools !== undefined) {
+      const { block, limits, applied } = poolsInForce({ pools: match.pools, domain: request.domain, entries: descriptor.entries, control });
+      if (block !== undefined && (descriptor.hits ?? request.hits) >= 0 && blocks?.has(index) !== true)
+        (blocks ??= new Map()).set(index, { record: block });
+      // A pass makes the member unlimited, and none of its hits count.
+      if (limits.length > 0 && match.control?.[0]?.kind !== 'pass') match = pooled(match, { limits, applied, modes });
+    }
     matches[index] = match;
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
@@ -126,6 +136,18 @@ function inStage(match: Match, { entries }: Descriptor, control: MatchControl | 
   return staged === undefined ? match : changed(match, { limits: staged.limits, stage: staged.inForce });
 }
 
+interface PooledInput extends Pick<PoolsInForce, 'limits' | 'applied'> {
+  readonly modes: GlobalModes;
+}
+
+/** Also a tenant whose own plan is unlimited is limited by a pool. */
+function pooled(match: Match, { limits, applied, modes }: PooledInput): Match {
+  const all = match.limits.length === 0 ? limits : [...match.limits, ...limits];
+  const quotaAlwaysFits = match.rule?.shadowMode === true && (match.rule.quotaMode || modes.quota);
+  if (applied.length === 0) return changed(match, { limits: all, unlimited: false, quotaAlwaysFits });
+  return changed(match, { limits: all, unlimited: false, quotaAlwaysFits, control: [...(match.control ?? []), ...applied] });
+}
+
 type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'inFlight'>>;
 
 /** A copy, field by field: a spread takes several times as long, and V8 of Node 20 gives each of its objects a hidden class of its own. */
@@ -139,6 +161,7 @@ function changed(match: Match, changes: Changes): Match {
     rule: match.rule,
     inFlight: match.inFlight,
     plan: changes.plan ?? match.plan,
+    pools: changes.pools ?? match.pools,
     stage: changes.stage ?? match.stage,
     control: changes.control ?? match.control,
     block: changes.block ?? match.block,
@@ -266,10 +289,10 @@ function matchDescriptor(input: MatchDescriptorInput): Match {
   const found = node?.rule;
   if (found?.tenant === undefined) return matchRule(found, input);
   const { control } = input;
-  const { rule, inForce } = choosePlan({ rule: found, tenant: found.tenant, domain: domain.name, entries: descriptor.entries, control });
-  const match = matchRule(rule, input);
+  const chosen = choosePlan({ rule: found, tenant: found.tenant, domain: domain.name, entries: descriptor.entries, control });
+  const match = matchRule(chosen.rule, input);
   // An override of the request replaces the rule.
-  return match.rule === undefined ? match : changed(match, { limits: match.limits, plan: inForce });
+  return match.rule === undefined ? match : changed(match, { limits: match.limits, plan: chosen.inForce, pools: chosen.pools });
 }
 
 function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }: MatchDescriptorInput): Match {

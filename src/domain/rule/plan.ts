@@ -5,6 +5,10 @@ import type { Limit } from './limit';
 
 export interface Plan {
   readonly name: ByteString;
+  /** Limits that count once for a tenant with the plan and all tenants below it. Absent: it has none. */
+  readonly pool?: readonly Limit[];
+  /** The plan of tenants below one with this plan, if they have none of their own. Absent: this plan says nothing about them. */
+  readonly members?: ByteString;
   /** All of them apply; empty if the plan is `unlimited`. */
   readonly limits: readonly Limit[];
   readonly unlimited: boolean;

@@ -15,7 +15,8 @@ export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit 
     limit,
   );
   if (isLimitProblem(made)) return undefined;
-  const { candidate } = limit;
+  const { candidate, role } = limit;
+  if (role !== undefined) return { role, ...made };
   return candidate === undefined ? made : { candidate: withoutStage(candidate), ...made };
 }
 

@@ -16,12 +16,13 @@ import {
 } from './control-record';
 import type { LoggedChange } from './control-store';
 import { ExpiryQueue, type Expiry } from '../../lib/expiry-queue';
-import { Names } from './names';
+import { Names } from './tenants/names';
 import { SelectorIndex, stageValuesOf, type Held, type HeldKinds, type Selector } from './selector-index';
 import type { VersionedStage } from '../../domain/rule/stage/stage';
 import { ShardedMap } from './sharded-map';
 import { TenantTerms } from './tenant-terms';
-import { TenantTable, type TenantName } from './tenant-table';
+import { TenantTable, type TenantName } from './tenants/tenant-table';
+import { TenantParents, type ChildrenPage, type ChildrenQuery } from './tenants/tenant-parents';
 import { US_PER_MS } from '../../lib/time-units';
 
 /** Numbers of records by kind. */
@@ -60,6 +61,7 @@ export class ControlData implements ControlView {
   private readonly domainNames = new Names();
   private readonly terms = new TenantTerms();
   private readonly tenants = new TenantTable();
+  private readonly parents = new TenantParents();
   /** Only of tenants that end. */
   private readonly tenantEnds = new ShardedMap<Expiry<RecordKey>>();
   private readonly held: Readonly<Record<HeldKind, ShardedMap<Held>>> = {
@@ -111,7 +113,21 @@ export class ControlData implements ControlView {
     if (control === undefined || control.tenants === 0) return undefined;
     const plan = this.tenants.planOf(control.number, tenant);
     if (plan < 0 || (this.endingUs > 0 && this.isEnding(this.tenantEnds.get(fieldOfBytes(domain, tenant))))) return undefined;
-    return this.terms.planOf(plan);
+    const name = this.terms.planOf(plan);
+    return name === '' ? undefined : name;
+  }
+
+  parentOf(domain: ByteString, tenant: ByteString): ByteString | undefined {
+    if (this.parents.size === 0) return undefined;
+    const control = this.domainNamed(domain);
+    return control === undefined ? undefined : this.parents.parentOf(control.number, tenant);
+  }
+
+  /** The tenants directly below one, whether it has a record or not. */
+  childrenOf({ domain, name }: Pick<RecordKey, 'domain' | 'name'>, query: ChildrenQuery): ChildrenPage {
+    const control = this.domains.get(toByteString(domain));
+    if (control === undefined) return { names: [], count: 0 };
+    return this.parents.childrenOf({ domain: control.number, tenant: toByteString(name) }, query);
   }
 
   planLimits(domain: ByteString, plan: ByteString): readonly LimitValues[] | undefined {
@@ -275,6 +291,8 @@ export class ControlData implements ControlView {
     const { createdAtMs } = record;
     this.tenants.set({ domain: domain.number, tenant: toByteString(record.tenant) }, { plan, version, mark: this.snapshot, createdAtMs });
     domain.tenants += 1;
+    if (record.parent !== undefined)
+      this.parents.add({ domain: domain.number, tenant: toByteString(record.tenant) }, toByteString(record.parent));
     const key = keyOf(record);
     const expiry = this.expiryOf(record);
     if (expiry !== undefined) this.tenantEnds.set(fieldOf(key), expiry);
@@ -326,6 +344,7 @@ export class ControlData implements ControlView {
     const entry = this.tenants.get(name);
     if (entry === undefined) return;
     this.tenants.delete(name);
+    this.parents.remove(name);
     this.terms.release(entry.plan);
     domain.tenants -= 1;
     const expiry = this.tenantEnds.get(field);
@@ -342,9 +361,19 @@ export class ControlData implements ControlView {
     if (this.isEnding(expiry)) return undefined;
     const until = expiry && { untilMs: expiry.until / US_PER_MS };
     const plan = toText(this.terms.planOf(entry.plan));
+    const parent = this.parents.parentOf(domain?.number ?? 0, toByteString(key.name));
     const notes = this.terms.notesOf(entry.plan);
     const created = entry.createdAtMs === undefined ? undefined : { createdAtMs: entry.createdAtMs };
-    const record: TenantRecord = { kind: 'tenant', domain: key.domain, tenant: key.name, plan, ...until, ...notes, ...created };
+    const record: TenantRecord = {
+      kind: 'tenant',
+      domain: key.domain,
+      tenant: key.name,
+      ...(plan !== '' && { plan }),
+      ...(parent !== undefined && { parent: toText(parent) }),
+      ...until,
+      ...notes,
+      ...created,
+    };
     return { record, version: entry.version };
   }
 

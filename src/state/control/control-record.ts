@@ -65,11 +65,14 @@ interface RecordBase {
   readonly createdAtMs?: number;
 }
 
-/** The plan of a tenant. */
+/** The plan of a tenant, and its place below another one. It has at least one of the two. */
 export interface TenantRecord extends RecordBase {
   readonly kind: 'tenant';
   readonly tenant: string;
-  readonly plan: string;
+  /** Absent: that which a plan above names for members, or the default one. */
+  readonly plan?: string;
+  /** The tenant above it, of the same domain. Such a record has no end. Absent: there is none. */
+  readonly parent?: string;
 }
 
 /** Run-time values of a plan. */
@@ -172,6 +175,11 @@ export function isPenalty({ kind, name }: RecordKey): boolean {
 /** The key below its kind, as one printable text. */
 export function fieldOf({ domain, name }: Pick<RecordKey, 'domain' | 'name'>): string {
   return `${encodeURIComponent(domain)}/${encodeURIComponent(name)}`;
+}
+
+/** The field of the parent; undefined: the tenant has none. */
+export function parentFieldOf({ domain, parent }: TenantRecord): string | undefined {
+  return parent === undefined ? undefined : fieldOf({ domain, name: parent });
 }
 
 /** The reverse of `fieldOf`; undefined: it is not such a text. */

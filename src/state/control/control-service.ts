@@ -114,6 +114,10 @@ export class ControlService {
       const changes = keys.slice(at, at + CHANGES_MAX).flatMap((key) => this.restoring(key));
       const outcome = await store.write({ changes, audit, dryRun, base: follower.position ?? 'empty' });
       if (outcome.kind === 'full') throw new RecordError(outcome.of, `has ${outcome.max} records already; delete some first`);
+      if (outcome.kind === 'tree')
+        throw new RestoreError(
+          'a lost tenant no longer fits below its parent; give it another parent, or delete it, and repeat the restore',
+        );
       if (outcome.kind === 'moved') moves += 1;
       else at += CHANGES_MAX;
       if (outcome.kind === 'written') restored += outcome.effects.filter(({ isChanged }) => isChanged).length;

@@ -1,6 +1,7 @@
 /** The port of control data: what a store of records must be able to do. */
 
 import type { ControlKind, ControlRecord, RecordBounds, RecordKey, StoredRecord } from './control-record';
+import type { TreeProblem } from './tenants/tenant-tree';
 
 /** Most changes of one write. */
 export const CHANGES_MAX = 50;
@@ -104,6 +105,8 @@ export type WriteOutcome =
   | { readonly kind: 'conflict'; readonly index: number; readonly current?: StoredRecord }
   /** The store has `max` records of that kind, or blocks by penalties. */
   | { readonly kind: 'full'; readonly of: ControlKind; readonly max: number }
+  /** The change at this index would leave no tree of tenants. */
+  | { readonly kind: 'tree'; readonly index: number; readonly problem: TreeProblem; readonly count: number }
   /** The data are not at the `base` of the write. */
   | { readonly kind: 'moved' }
   /** The id was used for another write. */

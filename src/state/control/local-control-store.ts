@@ -6,6 +6,7 @@ import {
   fieldOf,
   isPenalty,
   keyOf,
+  parentFieldOf,
   STORE_BOUNDS,
   type ControlKind,
   type ControlRecord,
@@ -44,6 +45,7 @@ import { fromText, toText } from './read-record';
 import { ShardedMap } from './sharded-map';
 import { digestOf } from './write-digest';
 import { US_PER_MS } from '../../lib/time-units';
+import { TenantTree, type TreeRefusal } from './tenants/tenant-tree';
 
 /** A record as text, which takes a third of the memory of an object. */
 interface KeptRecord {
@@ -135,6 +137,7 @@ export class LocalControlStore implements ControlStore {
   private readonly trails = { audit: new AuditLog(AUDIT_MAX), penalties: new AuditLog(PENALTY_TRAIL_MAX) };
   /** The ends of blocks by penalties, by field. */
   private readonly penaltyEnds = new Map<string, number>();
+  private readonly tree = new TenantTree();
   private readonly writeIds = new Map<string, Remembered>();
   private version = 0;
   private discardedUpTo = 0;
@@ -213,6 +216,7 @@ export class LocalControlStore implements ControlStore {
       this.remove(key);
       bytes += fieldOf(key).length;
       if (record === undefined) continue;
+      if (record.kind === 'tenant') this.tree.link(fieldOf(key), parentFieldOf(record));
       const expiry = record.untilMs === undefined ? undefined : this.expiries.add(record.untilMs, key);
       const text = toText(record);
       bytes += text.length;
@@ -274,6 +278,8 @@ export class LocalControlStore implements ControlStore {
           : before !== undefined && toText(before.record) === toText(after);
       effects.push({ key, ...(before && { before }), ...(after && { after }), isChanged: isMet && !isSame });
     }
+    const refused = this.treeRefusal(effects);
+    if (refused !== undefined) return { kind: 'tree', ...refused };
     const full = this.fullAfterRemoval(effects, { atMs, dryRun });
     if (full !== undefined) return { kind: 'full', of: full.of, max: full.max };
     const changed = effects.filter(({ isChanged }) => isChanged);
@@ -296,6 +302,18 @@ export class LocalControlStore implements ControlStore {
     return outcome;
   }
 
+  private treeRefusal(effects: readonly ChangeEffect[]): TreeRefusal | undefined {
+    const moved = [...effects.entries()].filter(([, { key, isChanged }]) => key.kind === 'tenant' && isChanged);
+    const refusal = this.tree.refusalOf(
+      moved.map(([, { key, after }]) => ({
+        field: fieldOf(key),
+        parent: after?.kind === 'tenant' ? parentFieldOf(after) : undefined,
+        isDeleted: after === undefined,
+      })),
+    );
+    return refusal && { ...refusal, index: moved[refusal.index]?.[0] ?? 0 };
+  }
+
   /** Removes records that ended before a time, a bounded number; how many. No journal needs them: they have ended there, too. */
   private removeEnded(untilMs: number): number {
     let removed = 0;
@@ -313,6 +331,7 @@ export class LocalControlStore implements ControlStore {
     if (before?.expiry !== undefined) this.expiries.remove(before.expiry);
     this.records[key.kind].delete(field);
     if (isPenalty(key)) this.penaltyEnds.delete(field);
+    if (key.kind === 'tenant') this.tree.link(field, undefined);
   }
 
   private isAt(base: NonNullable<ControlWrite['base']>): boolean {

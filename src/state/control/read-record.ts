@@ -34,7 +34,7 @@ const ROLLOUT_FIELDS = ['by', 'percent', 'stop_if', 'stopped'];
 
 /** The fields of each kind. */
 const FIELDS: Readonly<Record<ControlKind, readonly string[]>> = {
-  tenant: ['tenant', 'plan'],
+  tenant: ['tenant', 'plan', 'parent'],
   plan: ['plan', 'limits'],
   override: ['id', 'entries', 'limit', 'candidate', 'rollout'],
   block: ['id', 'entries'],
@@ -73,7 +73,15 @@ export function readRecord(json: unknown): ControlRecord {
     ...readOptional(fields.created_at, (value) => ({ createdAtMs: readTime(value, 'created_at') })),
   };
   const readName = (path: string) => readText(fields[path], { path, bytesMax: RECORD_BOUNDS.nameBytes });
-  if (kind === 'tenant') return { kind, ...base, tenant: readName('tenant'), plan: readName('plan') };
+  if (kind === 'tenant') {
+    const tenant = readName('tenant');
+    const parent = readOptional(fields.parent, () => ({ parent: readName('parent') }));
+    const plan = parent === undefined ? { plan: readName('plan') } : readOptional(fields.plan, () => ({ plan: readName('plan') }));
+    if (parent?.parent === tenant) throw new RecordError('parent', 'is the tenant itself; name another one, or remove it');
+    // A place in the tree that ends by itself would move a whole subtree without a write.
+    if (parent !== undefined && 'untilMs' in base) throw new RecordError('until', 'is not for a tenant with a parent; remove it');
+    return { kind, ...base, tenant, ...plan, ...parent };
+  }
   if (kind === 'plan') return { kind, ...base, plan: readName('plan'), limits: readLimits(fields.limits) };
   if (kind === 'rollout') {
     if ('untilMs' in base) throw new RecordError('until', 'is not for a rollout, which has no end; remove it');
@@ -157,7 +165,10 @@ export function fromText(text: string): ControlRecord {
 }
 
 function ownFields(record: ControlRecord): Fields {
-  if (record.kind === 'tenant') return { tenant: record.tenant, plan: record.plan };
+  if (record.kind === 'tenant') {
+    const { tenant, plan, parent } = record;
+    return { tenant, ...(plan !== undefined && { plan }), ...(parent !== undefined && { parent }) };
+  }
   if (record.kind === 'plan') return { plan: record.plan, limits: record.limits.map(limitToJson) };
   if (record.kind === 'rollout') return { rule: record.rule, ...rolloutToJson(record) };
   const { id, entries } = record;

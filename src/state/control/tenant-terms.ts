@@ -3,7 +3,7 @@
 import { toByteString, toText } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import type { TenantRecord } from './control-record';
-import { Names } from './names';
+import { Names } from './tenants/names';
 
 /** Most different combinations with a reason or an author, which a replica needs only to restore them: some megabytes. */
 export const NOTES_MAX = 20_000;
@@ -20,6 +20,7 @@ export class TenantTerms {
   /** Tenants by names with notes. */
   private readonly noted = new Map<string, number>();
 
+  /** Empty: the tenant has none of its own. */
   planOf(number: number): ByteString {
     return this.plans[number] ?? '';
   }
@@ -32,7 +33,7 @@ export class TenantTerms {
   }
 
   /** The number of the terms, with one use more. Beyond `NOTES_MAX` those of the plan alone. */
-  acquire({ plan, reason = '', author = '' }: Pick<TenantRecord, 'plan' | 'reason' | 'author'>): number {
+  acquire({ plan = '', reason = '', author = '' }: Pick<TenantRecord, 'plan' | 'reason' | 'author'>): number {
     const own = toByteString(plan);
     const withNotes = [own, toByteString(reason), toByteString(author)].join(SEPARATOR);
     const uses = this.noted.get(withNotes) ?? 0;

@@ -9,7 +9,7 @@ const TIME = String.raw`\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|
 
 /** The text that `toText` writes for a tenant without an end; other texts are read in full. */
 const TENANT = new RegExp(
-  String.raw`^\{"kind":"tenant","domain":"(${PLAIN}+)","tenant":"(${PLAIN}+)","plan":"(${PLAIN}+)"` +
+  String.raw`^\{"kind":"tenant","domain":"(${PLAIN}+)","tenant":"(${PLAIN}+)","plan":"(${PLAIN}+)"(?:,"parent":"(${PLAIN}+)")?` +
     String.raw`(?:,"reason":"(${PLAIN}*)")?(?:,"author":"(${PLAIN}*)")?(?:,"created_at":"(${TIME})")?\}$`,
 );
 
@@ -18,11 +18,14 @@ export function readTenantText(text: string): TenantRecord | undefined {
   if (!text.startsWith('{"kind":"tenant"')) return undefined;
   const found = TENANT.exec(text);
   if (found === null) return undefined;
-  const [, domain = '', tenant = '', plan = '', reason, author, createdAt] = found;
+  const [, domain = '', tenant = '', plan = '', parent, reason, author, createdAt] = found;
   const { domainBytes, nameBytes, reasonBytes, authorBytes } = RECORD_BOUNDS;
   if (domain.length > domainBytes || tenant.length > nameBytes || plan.length > nameBytes) return undefined;
+  // A text that the full reading refuses.
+  if (parent !== undefined && (parent.length > nameBytes || parent === tenant)) return undefined;
   if ((reason?.length ?? 0) > reasonBytes || (author?.length ?? 0) > authorBytes) return undefined;
-  if (reason === undefined && author === undefined && createdAt === undefined) return { kind: 'tenant', domain, tenant, plan };
+  if (parent === undefined && reason === undefined && author === undefined && createdAt === undefined)
+    return { kind: 'tenant', domain, tenant, plan };
   return {
     kind: 'tenant',
     domain,
@@ -31,5 +34,6 @@ export function readTenantText(text: string): TenantRecord | undefined {
     ...(createdAt !== undefined && { createdAtMs: Date.parse(createdAt) }),
     tenant,
     plan,
+    ...(parent !== undefined && { parent }),
   };
 }

@@ -317,6 +317,7 @@ export class ReservationService {
 function overridesOf(control: MatchControl): MatchControl {
   return {
     planOf: (domain, tenant) => control.planOf(domain, tenant),
+    parentOf: (domain, tenant) => control.parentOf(domain, tenant),
     planLimits: (domain, plan) => control.planLimits(domain, plan),
     stageOf: (domain, name) => control.stageOf(domain, name),
     select: (domain, entries) => {

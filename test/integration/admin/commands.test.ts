@@ -1,6 +1,6 @@
 /** An operator spends a day by commands alone, and a refused command says why in one sentence. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PAYMENTS, tokenLine, TOKENS } from '../../support/admin/admin-server';
@@ -12,6 +12,15 @@ import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeCertificates, type Certificates } from '../../support/servers/certificates';
 import { freePort } from '../../support/servers/ports';
 
+/** A domain with trees of tenants. */
+const POOLS = `
+domain: llm
+plans:
+  seat: { rate_limit: { name: seat, unit: day, requests_per_unit: 10 } }
+  org: { pool: [{ name: org_pool, unit: day, requests_per_unit: 100 }], members: seat }
+descriptors: [{ key: caller, tenant: true, default_plan: seat }]
+`;
+
 const STARTED_WITHIN_MS = 60_000;
 
 let folder: string;
@@ -22,7 +31,9 @@ const inFolder = (name: string): string => path.join(folder, name);
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'weir-commands-'));
-  writeFileSync(inFolder('limits.yaml'), PAYMENTS);
+  mkdirSync(inFolder('config'));
+  writeFileSync(inFolder('config/limits.yaml'), PAYMENTS);
+  writeFileSync(inFolder('config/pools.yaml'), POOLS);
   writeFileSync(inFolder('tokens'), tokenLine('ann', 'admin', TOKENS.admin) + tokenLine('vic', 'viewer', TOKENS.viewer));
   for (const role of ['admin', 'viewer'] as const) writeFileSync(inFolder(role), `${TOKENS[role]}\n`);
   certificates = makeCertificates();
@@ -50,7 +61,7 @@ interface Served {
 async function serve(scheme: 'http' | 'https', env: Readonly<Record<string, string>>): Promise<Served> {
   const port = await freePort();
   const weir = await startWeir({
-    config: inFolder('limits.yaml'),
+    config: inFolder('config'),
     env: { ADMIN_PORT: String(port), ADMIN_TOKENS_FILE: inFolder('tokens'), REDIS_OP_TIMEOUT: '1s', TOP_KEYS: 'true', ...env },
   });
   const connection = {
@@ -154,6 +165,36 @@ describe.each(places)('on $store', ({ start, otherCa }) => {
       ['reset', 'ann', undefined],
     ]);
     expect((await text('audit', 'export')).trimEnd().split('\n')).toHaveLength(items.length);
+  });
+
+  test('a tree of tenants: parents are set, kept and taken away, what is left is shown, and a cycle is refused', async () => {
+    const { run, text } = served;
+    const set = (tenant: string, ...options: string[]) => text('tenant', 'set', tenant, '--domain', 'llm', ...options);
+    await set('org', '--plan', 'org');
+    expect(await set('ann', '--parent', 'org')).toMatch(/^Tenant llm\/ann created, version \d+\.\n(?:.*\n)* {2}parent +org\n/);
+    expect(await set('ann', '--plan', 'seat')).toMatch(/\n {2}plan +- -> seat\n {2}parent +org\n|\n {2}plan +seat\n {2}parent +org\n/);
+    await set('bob', '--parent', 'org');
+    expect(await text('tenant', 'tree', 'org', '--domain', 'llm')).toBe(
+      [
+        'TENANT  PLAN           BELOW  LEFT',
+        'org     org                2  pool org_pool=100/day: 100',
+        '  ann   seat               0  seat=10/day: 10',
+        '  bob   seat (of org)      0  seat=10/day: 10',
+        '',
+      ].join('\n'),
+    );
+    expect(await text('tenant', 'show', 'bob', '--domain', 'llm')).toMatch(
+      /plan +none of its own\n {2}parent +org\n[^]*plan seat, which the plan of org names for members\n {2}below org \(plan org\)\n[^]*org_pool=100\/day in the pool of org/,
+    );
+    const cycle = await run('tenant', 'set', 'org', '--domain', 'llm', '--parent', 'ann');
+    expect(cycle).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('the parent is below the tenant; name another parent') as string,
+    });
+    expect((await run('tenant', 'delete', 'org', '--domain', 'llm')).stderr).toContain('has 2 tenant(s) directly below it');
+    expect(await set('ann', '--parent', '')).toMatch(/parent +org -> -\n/);
+    const audit = await text('audit', 'list', '--domain', 'llm', '--tenant', 'ann', '--json');
+    expect(JSON.parse(audit)).toMatchObject({ items: [{ before: { parent: 'org' }, after: { plan: 'seat' } }, {}, {}] });
   });
 
   test('a server whose CA is not known gets no token', async () => {

@@ -83,11 +83,12 @@ function sorted(records: readonly StoredRecord[]): StoredRecord[] {
   return records.toSorted((one, other) => (JSON.stringify(one.record) < JSON.stringify(other.record) ? -1 : 1));
 }
 
-/** A replica knows the plan, the end and the creation of a tenant; these tests write no reason and no author. */
+/** A replica knows the plan, the parent, the end and the creation of a tenant; these tests write no reason and no author. */
 function asFollowed(record: ControlRecord): ControlRecord {
   if (record.kind !== 'tenant') return record;
-  const { kind, domain, tenant, plan, untilMs, createdAtMs } = record;
-  return { kind, domain, tenant, plan, ...(untilMs !== undefined && { untilMs }), ...(createdAtMs !== undefined && { createdAtMs }) };
+  const { kind, domain, tenant, plan, parent, untilMs, createdAtMs } = record;
+  const place = { ...(plan !== undefined && { plan }), ...(parent !== undefined && { parent }) };
+  return { kind, domain, tenant, ...place, ...(untilMs !== undefined && { untilMs }), ...(createdAtMs !== undefined && { createdAtMs }) };
 }
 
 export const NOTE = { author: 'ann', action: 'put' } as const;

@@ -74,12 +74,12 @@ test.each([
   {
     of: 'an empty plan',
     plans: 'plans: { free: }\n',
-    problem: 'c.yaml:2:16: plans.free: is empty; it must be a map of the keys rate_limit, rate_limits',
+    problem: 'c.yaml:2:16: plans.free: is empty; it must be a map of the keys rate_limit, rate_limits, pool, members',
   },
   {
     of: 'a plan without a limit',
     plans: 'plans: { free: {} }\n',
-    problem: 'c.yaml:2:16: plans.free: has no limit; give it rate_limit or rate_limits, perhaps with unlimited: true',
+    problem: 'c.yaml:2:16: plans.free: has no limit; give it rate_limit, rate_limits or pool, perhaps with unlimited: true',
   },
   {
     of: 'a plan without a name',

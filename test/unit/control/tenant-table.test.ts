@@ -1,6 +1,6 @@
 /** The table of tenants has the same tenants as a Map. */
 
-import { TenantTable } from '../../../src/state/control/tenant-table';
+import { TenantTable } from '../../../src/state/control/tenants/tenant-table';
 import { randomFrom, seededInFull } from '../../support/random/random';
 
 test('random changes: the same tenants as in a Map', () => {

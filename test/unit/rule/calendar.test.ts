@@ -1,7 +1,7 @@
 /** Calendar windows are right for days of 23 and 25 hours, ends of months, and every time zone. */
 
 import { DateTime } from 'luxon';
-import { calendarEdgesUs, isTimeZone, type Calendar } from '../../../src/domain/rule/calendar';
+import { calendarEdgesUs, isTimeZone, type Calendar } from '../../../src/domain/descriptor/calendar';
 import { expectSame } from '../../support/random/expect-same';
 import { isLong } from '../../support/random/form';
 import { randomFrom } from '../../support/random/random';

@@ -43,6 +43,7 @@ export function matchProbe({ entries, rule, plan }: Probe, control: MatchControl
       ? control
       : {
           select: (of, selected) => control.select(of, selected),
+          parentOf: (of, name) => control.parentOf(of, name),
           planLimits: (of, name) => control.planLimits(of, name),
           stageOf: (of, name) => control.stageOf(of, name),
           planOf: (of, name) => (of === inDomain && name === tenant ? plan.name : control.planOf(of, name)),

@@ -57,7 +57,7 @@ export function effectOfStored({ record, version }: StoredRecord, input: EffectI
 
 /** One that was written ahead of its configuration has no effect yet. */
 function missingPlan(record: ControlRecord, rules: EffectInput['rules']): Reason | undefined {
-  if (record.kind !== 'tenant' && record.kind !== 'plan') return undefined;
+  if ((record.kind !== 'tenant' && record.kind !== 'plan') || record.plan === undefined) return undefined;
   const domain = rules?.ruleSet.domains.get(toByteString(record.domain));
   if (domain === undefined || domain.plans?.has(toByteString(record.plan)) === true) return undefined;
   const what = record.kind === 'tenant' ? 'the tenant has the default plan until it does' : 'no tenant has it';
@@ -88,7 +88,7 @@ function effectOf(record: ControlRecord, input: Views): RecordEffect {
   const { reason, probes } = examined;
   if (reason !== undefined) return withWarnings(shown, [reason], { isPartial: isPartOfBlock(record, reason) });
   const reasons = probes.flatMap((each) => each.reason ?? []);
-  const isPartial = probes.some((each) => each.reason === undefined);
+  const isPartial = probes.some((each) => each.reason === undefined || each.reason.code === 'unknown_parent');
   const isMinor = ({ code }: Reason) => EXPECTED.includes(code);
   const isAttended = record.kind === 'plan' || (!isPartial && reasons.every(isMinor));
   const attended = isAttended ? reasons : reasons.filter((each) => !isMinor(each));

@@ -5,6 +5,7 @@ import { toByteString, toText } from '../../../domain/descriptor/byte-string';
 import { compileWildcard, matchesWildcard } from '../../../domain/descriptor/wildcard';
 import { didYouMean } from '../../../lib/text/did-you-mean';
 import type { SelectedRecord } from '../../../domain/rule/control-view';
+import type { Limit } from '../../../domain/rule/limit';
 import type { Match, MatchControl } from '../../../domain/rule/match';
 import { changesBetween, matchProbe, pathOf, type MatchProbeInput } from './outcome';
 import { overrideReason } from './override-reason';
@@ -98,16 +99,28 @@ function ofOverride(probe: Probe, after: Match, input: ExamineInput<Extract<Sele
   const { record, without } = input;
   const base = matchProbe(probe, withoutSelectors(without), input);
   const overrides = input.after.select(toByteString(input.domain), probe.entries)?.overrides ?? [];
-  const reason = overrideReason({ record, limits: base.limits, overrides, owner: ownerOf(probe, base) });
+  const reason = overrideReason({ record, limits: replaceableBy(record, base, probe), overrides, owner: ownerOf(probe, base) });
   if (reason !== undefined) return reason;
   if (changesBetween(probe, matchProbe(probe, without, input), after).length > 0) return undefined;
   return { code: 'no_change', message: `${ownerOf(probe, base)} has this limit already` };
+}
+
+/** An override replaces own limits of a tenant, or by its name one of its own pool. */
+function replaceableBy(
+  { limit: { name }, candidate }: Extract<SelectorRecord, { kind: 'override' }>,
+  { limits }: Match,
+  { entries }: Probe,
+): readonly Limit[] {
+  const pool = limits.filter((each) => each.pool !== undefined && entries[each.pool.level]?.value === each.pool.tenant);
+  const isOfPool = candidate !== true && name !== undefined && pool.some((each) => each.name === name);
+  return isOfPool ? pool : limits.filter((each) => each.pool === undefined);
 }
 
 function withoutSelectors(control: MatchControl): MatchControl {
   return {
     select: () => undefined,
     planOf: (domain, tenant) => control.planOf(domain, tenant),
+    parentOf: (domain, tenant) => control.parentOf(domain, tenant),
     planLimits: (domain, plan) => control.planLimits(domain, plan),
     stageOf: (domain, name) => control.stageOf(domain, name),
   };

@@ -2,6 +2,8 @@
 
 import type { PlanRecord, TenantRecord } from '../../../state/control/control-record';
 import { toByteString } from '../../../domain/descriptor/byte-string';
+import type { ByteString } from '../../../domain/descriptor/descriptor';
+import type { MatchControl } from '../../../domain/rule/match';
 import { isRateLimit, type Limit } from '../../../domain/rule/limit';
 import type { Plan } from '../../../domain/rule/plan';
 import { replaceValues } from '../../../domain/rule/replace-values';
@@ -32,6 +34,7 @@ export function examineTenant(input: ExamineInput<TenantRecord>): Examined {
 }
 
 function tenantReason(probe: TenantProbe, input: ExamineInput<TenantRecord>): Reason | undefined {
+  const { record } = input;
   const { winner, entries, spec } = probe;
   if (winner !== undefined) {
     const last = entries.at(-1);
@@ -46,13 +49,28 @@ function tenantReason(probe: TenantProbe, input: ExamineInput<TenantRecord>): Re
   const [decides] = after.control ?? [];
   const winning = hiding(decides, 'tenant');
   if (winning !== undefined) return winning;
-  const counted = after.limits.filter(isRateLimit);
+  const { parent } = record;
+  if (parent !== undefined) return unknownParent(toByteString(record.domain), { parent, control: input.after });
+  const counted = after.limits.filter((limit) => isRateLimit(limit) && limit.pool === undefined);
   const overrides = (after.control ?? []).filter(({ candidate }) => candidate !== true);
   if (counted.length === 0 || overrides.length < counted.length) return undefined;
   return {
     code: 'hidden_by_override',
     message: `the override ${overrides[0]?.id ?? ''} replaces every limit of the plan for this tenant; delete it to have those of the plan`,
   };
+}
+
+interface ParentInput {
+  readonly parent: string;
+  readonly control: MatchControl;
+}
+
+/** Files and restores may bring a child before its parent. */
+function unknownParent(domain: ByteString, { parent, control }: ParentInput): Reason | undefined {
+  const name = toByteString(parent);
+  if (control.planOf(domain, name) !== undefined || control.parentOf(domain, name) !== undefined) return undefined;
+  const message = `the parent ${JSON.stringify(parent)} has no record, so it counts by the default plan; write it, or correct the name`;
+  return { code: 'unknown_parent', message };
 }
 
 export function examinePlan(input: ExamineInput<PlanRecord>): Examined {
@@ -74,11 +92,13 @@ export function examinePlan(input: ExamineInput<PlanRecord>): Examined {
 }
 
 /** One for each of the values that replaces no limit of the plan. */
-function valuesReasons({ limits: values, plan: name }: PlanRecord, { limits }: Plan): readonly Reason[] {
+function valuesReasons({ limits: values, plan: name }: PlanRecord, { limits, pool = [] }: Plan): readonly Reason[] {
   const owner = `the plan ${name}`;
   return values.flatMap((each, place): readonly Reason[] => {
-    if (limits.length === 0) return [{ code: 'nothing_to_replace', message: `${owner} has no limit, because it is unlimited` }];
-    const meant: Limit | undefined = each.name === undefined ? limits[place] : limits.find((limit) => limit.name === each.name);
+    if (limits.length + pool.length === 0)
+      return [{ code: 'nothing_to_replace', message: `${owner} has no limit, because it is unlimited` }];
+    const meant: Limit | undefined =
+      each.name === undefined ? limits[place] : [...limits, ...pool].find((limit) => limit.name === each.name);
     if (meant === undefined)
       return each.name === undefined
         ? [
@@ -87,7 +107,7 @@ function valuesReasons({ limits: values, plan: name }: PlanRecord, { limits }: P
               message: `${owner} has ${limits.length} limit(s), so the values at place ${place + 1} replace none; leave them out, or name a limit`,
             },
           ]
-        : [{ code: 'unknown_limit', message: `${owner} has ${unknownName(each.name, limits)}` }];
+        : [{ code: 'unknown_limit', message: `${owner} has ${unknownName(each.name, [...limits, ...pool])}` }];
     return isRateLimit(meant) && replaceValues(meant, each) === undefined ? [impossible(meant, owner)] : [];
   });
 }

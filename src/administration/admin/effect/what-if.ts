@@ -35,7 +35,11 @@ function changed(control: Replica, { key, put }: { readonly key: RecordKey; read
   return {
     planOf: (domain, tenant) => {
       if (key.kind !== 'tenant' || !isMeant(domain, tenant)) return control.planOf(domain, tenant);
-      return record?.kind === 'tenant' ? toByteString(record.plan) : undefined;
+      return record?.kind === 'tenant' && record.plan !== undefined ? toByteString(record.plan) : undefined;
+    },
+    parentOf: (domain, tenant) => {
+      if (key.kind !== 'tenant' || !isMeant(domain, tenant)) return control.parentOf(domain, tenant);
+      return record?.kind === 'tenant' && record.parent !== undefined ? toByteString(record.parent) : undefined;
     },
     planLimits: (domain, plan) => {
       if (key.kind !== 'plan' || !isMeant(domain, plan)) return control.planLimits(domain, plan);

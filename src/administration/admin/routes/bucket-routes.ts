@@ -2,9 +2,10 @@
 
 import { Type } from '@sinclair/typebox';
 import { NEVER } from '../../../domain/algorithm/engine';
+import type { Take } from '../../../domain/bucket/take';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
-import { groupOf, readBuckets, toRequest, type LiveBucket, type NamedGroup } from './live-request';
+import { groupOf, readBuckets, toRequest, type LiveBucket, type NamedGroup } from '../request/live-request';
 import { auditAction } from './records/write-record';
 import { route, type AdminCall, type AdminRoute } from '../route/route';
 import { snakeKeys } from '../route/snake-keys';
@@ -66,14 +67,26 @@ export interface TargetBody {
   readonly reason?: string;
 }
 
-/** The takes of the descriptor that the body names. */
+interface TargetScope {
+  /** Without the pools of the tenants above, which others share. */
+  readonly isOwnOnly: boolean;
+}
+
+/** The takes of the descriptor that the body names. A name means the limit of the tenant itself before one of a tenant above. */
 export function targetTakes(
   { domain: inDomain, entries: named, limit }: TargetBody,
-  backend: AdminBackend,
+  { backend, isOwnOnly }: TargetScope & { readonly backend: AdminBackend },
 ): Pick<NamedGroup, 'takes' | 'forms'> {
   const request = toRequest({ domain: inDomain, descriptors: [{ entries: named }] });
-  const { takes, names, forms } = groupOf(request, backend);
-  const chosen = takes.filter((_, i) => limit === undefined || names[i] === limit);
+  const { takes, names, matched, forms } = groupOf(request, backend);
+  const limits = matched.matches.flatMap((match) => match.limits);
+  const isOwn = (_: Take, i: number): boolean => {
+    const pool = limits[i]?.pool;
+    return pool === undefined || request.descriptors[0]?.entries[pool.level]?.value === pool.tenant;
+  };
+  const isNamed = (_: Take, i: number): boolean => limit === undefined || names[i] === limit;
+  const own = takes.filter((take, i) => isOwn(take, i) && isNamed(take, i));
+  const chosen = isOwnOnly || (limit !== undefined && own.length > 0) ? own : takes.filter(isNamed);
   if (chosen.length > 0) return { takes: chosen, forms };
   const what = limit === undefined ? 'no limit applies to the descriptor' : `no limit ${JSON.stringify(limit)} applies to the descriptor`;
   throw new AdminProblem('conflict', `${what}; POST /v1/explain says why`);
@@ -134,7 +147,8 @@ const reset = route({
   id: 'resetBuckets',
   tag: TAG,
   role: 'support',
-  summary: 'Deletes the buckets of a descriptor, which are then full. All instances admit its requests again within a second.',
+  summary:
+    'Deletes the buckets of a descriptor, which are then full, without the pools of the tenants above. All instances admit its requests again within a second.',
   query: object({ dry_run: dryRun }),
   body: object(target),
   reply: object({
@@ -146,7 +160,8 @@ const reset = route({
   problems: ['conflict', 'unavailable'],
   handle: async (call, backend) => {
     const { body, query } = call;
-    const { takes, forms } = targetTakes(body, backend);
+    // Full pools of the tenants above would be a present to all of their members.
+    const { takes, forms } = targetTakes(body, { backend, isOwnOnly: true });
     const before = (await readBuckets(takes, backend, forms)).map(showBucket);
     if (query.dry_run === true) return { body: { dry_run: true, deleted: 0, before } };
     await auditTarget(call, backend, {

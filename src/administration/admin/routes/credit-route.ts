@@ -9,7 +9,7 @@ import type { AdminBackend } from '../backend';
 import { WARNINGS_MAX, type Warning } from '../effect/warning';
 import { AdminProblem } from '../problem';
 import { auditTarget, shown, target, targetTakes } from './bucket-routes';
-import { checkOf, readBuckets } from './live-request';
+import { checkOf, readBuckets } from '../request/live-request';
 import { refuseIfStrict, strict, warnings } from './records/effect-schemas';
 import { reportWarnings } from './records/write-record';
 import { route } from '../route/route';
@@ -21,7 +21,8 @@ export const credit = route({
   id: 'giveCredit',
   tag: 'buckets',
   role: 'support',
-  summary: 'Gives hits back to the buckets of a descriptor now, beyond full only to a budget (`unit: total`), which they raise.',
+  summary:
+    'Gives hits back to the buckets of a descriptor now, pools of the tenants above included, beyond full only to a budget (`unit: total`).',
   query: object({ dry_run: dryRun, strict }),
   body: object({
     ...target,
@@ -53,7 +54,7 @@ export const credit = route({
   handle: async (call, backend) => {
     const { body, query } = call;
     const { hits, id } = body;
-    const { takes: named, forms } = targetTakes(body, backend);
+    const { takes: named, forms } = targetTakes(body, { backend, isOwnOnly: false });
     const takes = creditable(named);
     const withForms = (given: readonly Given[]) => given.map((each) => ({ ...each, ...formOf(forms.get(each.key)) }));
     if (query.dry_run === true || query.strict === true) {

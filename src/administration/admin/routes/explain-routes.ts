@@ -1,7 +1,7 @@
 /** The routes that explain: what decides a request now, and the limits of a tenant. */
 
 import { Type } from '@sinclair/typebox';
-import { RECORD_BOUNDS } from '../../../state/control/control-record';
+import { RECORD_BOUNDS, type TenantRecord } from '../../../state/control/control-record';
 import { toByteString, toText } from '../../../domain/descriptor/byte-string';
 import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import { tenantDescriptors, type TenantDescriptor } from '../../../configuration/explain/tenant-descriptors';
@@ -12,7 +12,7 @@ import { bucket } from './bucket-routes';
 import { decidingRecord, explainedDescriptor, explainedLevel, shownRecord, withoutEffect } from './explanation-schemas';
 import { effectInputOf } from './records/effect-schemas';
 import { explainLive, recordsOf, showRecordDetails } from './live-explanation';
-import { currentRules, groupOf, toRequest, type NamedGroup } from './live-request';
+import { currentRules, groupOf, toRequest, type NamedGroup } from '../request/live-request';
 import { route, type AdminRoute } from '../route/route';
 import { descriptors, domain, object } from '../route/schemas';
 import { readSelector } from '../route/selector-text';
@@ -115,7 +115,11 @@ const tenantLimits = route({
     domain: Type.String(),
     tenant: Type.String(),
     generation: Type.Integer({ minimum: 1 }),
-    record: Type.Optional(Type.Composite([shownRecord, Type.Object({ plan: Type.String() })], { additionalProperties: false })),
+    record: Type.Optional(
+      Type.Composite([shownRecord, Type.Object({ plan: Type.Optional(Type.String()), parent: Type.Optional(Type.String()) })], {
+        additionalProperties: false,
+      }),
+    ),
     descriptors: Type.Array(
       Type.Object({
         ...explainedDescriptor,
@@ -157,7 +161,7 @@ const tenantLimits = route({
     return {
       body: {
         ...{ domain: params.domain, tenant: params.tenant, generation: ruleSet.generation },
-        ...(stored?.record.kind === 'tenant' && { record: { ...showRecordDetails(key, stored), plan: stored.record.plan } }),
+        ...(stored?.record.kind === 'tenant' && { record: { ...showRecordDetails(key, stored), ...planAndParent(stored.record) } }),
         descriptors: explained,
         without_effect: idle.map(showIdle),
         omitted: found.length - shown.length,
@@ -165,6 +169,10 @@ const tenantLimits = route({
     };
   },
 });
+
+function planAndParent({ plan, parent }: TenantRecord) {
+  return { ...(plan !== undefined && { plan }), ...(parent !== undefined && { parent }) };
+}
 
 /** A descriptor whose limits depend on entries that the query does not give. */
 function unknown({ entries, needs }: TenantDescriptor) {

@@ -65,6 +65,7 @@ const limit = {
     Type.String({ description: 'The kind of the body that a denied response has. Absent: as RESPONSE_BODY says.' }),
   ),
   leases: Type.Optional(Type.String({ description: 'Whether hits are charged ahead of requests. Absent: as LEASES says.' })),
+  pool: Type.Optional(Type.String({ description: 'The tenant whose pool it is. Absent: the limit is the own one of the tenant.' })),
   bucket_key: Type.String(),
   source,
   bucket: Type.Optional(bucket),
@@ -107,7 +108,13 @@ export const explainedDescriptor = {
     object({
       is_default: Type.Boolean({ description: 'It is the `default_plan`: the tenant has none, or one that the configuration lacks.' }),
       unknown_plan: Type.Optional(Type.String({ description: 'The plan of the tenant, which the configuration lacks.' })),
+      members_of: Type.Optional(Type.String({ description: 'The tenant above whose plan names this one for members.' })),
       ...place,
+    }),
+  ),
+  above: Type.Optional(
+    Type.Array(object({ tenant: Type.String(), plan: Type.String(), is_default: Type.Boolean() }), {
+      description: 'The tenants above, the nearest first. Absent: there are none.',
     }),
   ),
   stage: Type.Optional(

@@ -12,7 +12,7 @@ import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import { showBucket } from './bucket-routes';
 import type { decidingRecord, shownRecord } from './explanation-schemas';
-import { currentRules, groupOf, readBuckets, type LiveBucket } from './live-request';
+import { currentRules, groupOf, readBuckets, type LiveBucket } from '../request/live-request';
 import { snakeKeys, type SnakeKeys } from '../route/snake-keys';
 
 /** A record that decides, or changes a limit. */
@@ -125,9 +125,10 @@ export async function recordsOf(
   backend: AdminBackend,
 ): Promise<readonly DecidingRecord[]> {
   const domain = toText(request.domain);
-  const tenants = matched.matches.flatMap(({ rule, plan }, descriptor) => {
+  const tenants = matched.matches.flatMap(({ rule, plan, pools }, descriptor) => {
     const name = rule?.tenant && request.descriptors[descriptor]?.entries[rule.tenant.level]?.value;
-    const hasRecord = plan !== undefined && (!plan.isDefault || plan.unknownPlan !== undefined);
+    const hasParent = (pools?.levels.length ?? 0) > 1;
+    const hasRecord = plan !== undefined && (!plan.isDefault || plan.unknownPlan !== undefined || hasParent);
     return name === undefined || !hasRecord ? [] : [{ descriptor, key: { kind: 'tenant', domain, name: toText(name) } as const }];
   });
   const asked = tenants.slice(0, TENANTS_MAX);

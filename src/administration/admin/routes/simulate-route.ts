@@ -10,7 +10,7 @@ import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import { route } from '../route/route';
 import { descriptors, domain, object } from '../route/schemas';
-import { groupOf, toRequest } from './live-request';
+import { groupOf, toRequest } from '../request/live-request';
 
 /** Most requests of one simulation. Each costs some microseconds for a bucket, in the thread of the admin API. */
 const REQUESTS_MAX = 20_000;

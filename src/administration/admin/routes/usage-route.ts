@@ -13,7 +13,7 @@ import { route } from '../route/route';
 import { amountForm, domain, object } from '../route/schemas';
 import { KeyForm } from '../../../state/top/key-text';
 import { explainLive } from './live-explanation';
-import { currentRules } from './live-request';
+import { currentRules } from '../request/live-request';
 
 /** Most descriptors of one answer. */
 const DESCRIPTORS_MAX = 20;
@@ -41,6 +41,9 @@ const limit = object({
   debt: Type.Integer({ minimum: 0, description: 'Hits below zero.' }),
   reset_at: Type.String({ format: 'date-time', description: 'When all of it is back. Of a budget in total: in 100 years.' }),
   show: Type.Optional(amountForm),
+  pool: Type.Optional(
+    Type.Literal(true, { description: 'Shared: used and remaining are those of all members together. Absent: it is of the tenant alone.' }),
+  ),
 });
 
 const usage = object({
@@ -156,25 +159,20 @@ async function usageOf({ entries }: TenantDescriptor, name: string, backend: Adm
     unlimited: explained === undefined || explained.unlimited || explained.pass !== undefined,
     blocked: explained?.block !== undefined,
     ...(until !== undefined && { blocked_until: until }),
-    limits: (explained?.limits ?? []).flatMap(({ name: limitName, requests_per_unit, unit, unit_multiplier, capacity, bucket, show }) => {
-      if (bucket === undefined) return [];
-      const { remaining, debt, reset_at } = bucket;
-      return [
-        {
-          name: limitName,
-          requests_per_unit,
-          unit,
-          unit_multiplier,
-          capacity,
-          used: Math.max(0, capacity - remaining) + debt,
-          remaining,
-          debt,
-          reset_at,
-          ...(show && { show }),
-        },
-      ];
-    }),
+    limits: (explained?.limits ?? []).flatMap(usageOfLimit),
   };
+}
+
+type ShownLimit = Awaited<ReturnType<typeof explainLive>>['descriptors'][number]['limits'][number];
+
+/** A pool shows neither its owner nor other members. */
+function usageOfLimit({ name, requests_per_unit, unit, unit_multiplier, capacity, bucket, pool, show }: ShownLimit) {
+  if (bucket === undefined) return [];
+  const { remaining, debt, reset_at } = bucket;
+  const used = Math.max(0, capacity - remaining) + debt;
+  const shared = pool === undefined ? undefined : ({ pool: true } as const);
+  const form = show && { show };
+  return [{ name, requests_per_unit, unit, unit_multiplier, capacity, used, remaining, debt, reset_at, ...form, ...shared }];
 }
 
 /** As lists of top keys write the entries. */

@@ -14,6 +14,7 @@ import { State } from '../parts/state';
 import { CreditChange, EndChange, OverrideChange, PlanChange, RecordChange } from './tenant/changes';
 import { Denials } from './tenant/denials';
 import { explain, isEndable, limitsOf, placeText, sourceText, type EndableRecord, type Explained, type Subject } from './tenant/subject';
+import { Tree } from './tenant/tree';
 import { Usage } from './tenant/usage';
 import { SubjectAudit } from './tenant/subject-audit';
 
@@ -127,6 +128,7 @@ function SubjectView({ subject, text }: { readonly subject: Subject; readonly te
         <>
           <Standing explained={data} onChange={setChanging} />
           <Limits explained={data} />
+          {plan !== undefined && <Tree key={version} domain={subject.domain} tenant={tenant} />}
           <Usage subject={subject} text={text} />
           <Denials subject={subject} text={text} />
           {mayChange.value && <SubjectAudit subject={subject} version={version} />}
@@ -301,7 +303,8 @@ type ControlRecord = Explained['control'][number];
 
 function planReason(source: Descriptor['plan_source'], record: ControlRecord | undefined): string {
   if (source?.unknown_plan !== undefined) return `by default: the configuration has no plan ${source.unknown_plan}`;
-  return record === undefined ? 'by default' : recordText(record);
+  if (source?.members_of !== undefined) return `which the plan of ${source.members_of} names for members`;
+  return record === undefined || source?.is_default === true ? 'by default' : recordText(record);
 }
 
 /** Until when, by whom and why. */
@@ -336,7 +339,11 @@ function Limits({ explained }: { readonly explained: Explained }) {
         keyOf={({ bucket_key: key }) => key}
         empty={why ?? 'No limit applies.'}
         columns={[
-          { head: 'Limit', isHead: true, cell: ({ name }) => (name === '' ? 'without a name' : name) },
+          {
+            head: 'Limit',
+            isHead: true,
+            cell: ({ name, pool }) => `${name === '' ? 'without a name' : name}${pool === undefined ? '' : `, pool of ${pool}`}`,
+          },
           { head: 'Value', isNumber: true, cell: (limit) => showLimit(limit) },
           {
             head: 'Left',

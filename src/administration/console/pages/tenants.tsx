@@ -33,11 +33,11 @@ export function TenantsPage() {
       <h1>Tenants</h1>
       <Find domains={domains.names} withTenants={withTenants} />
       <section aria-labelledby="listed">
-        <h2 id="listed">With a plan of their own</h2>
+        <h2 id="listed">With a plan or parent of their own</h2>
         <FailureNote error={error} />
         {data !== undefined && (
           <DataTable
-            caption="Tenants with a plan of their own"
+            caption="Tenants with a plan or parent of their own"
             hidesCaption
             rows={data.items}
             keyOf={({ domain, tenant }) => `${domain} ${tenant}`}
@@ -51,7 +51,12 @@ export function TenantsPage() {
                 cell: ({ domain, tenant }) => <a href={linkTo('tenant', { domain, tenant })}>{tenant}</a>,
               },
               { head: 'Domain', cell: ({ domain }) => domain },
-              { head: 'Plan', cell: ({ plan }) => plan },
+              { head: 'Plan', cell: ({ plan = NONE }) => plan },
+              {
+                head: 'Parent',
+                cell: ({ domain, parent }) =>
+                  parent === undefined ? NONE : <a href={linkTo('tenant', { domain, tenant: parent })}>{parent}</a>,
+              },
               { head: 'Until', cell: ({ until }) => (until === undefined ? 'no end' : showTime(until)) },
               { head: 'By', cell: ({ author = NONE }) => author },
               { head: 'Reason', cell: ({ reason = NONE }) => reason },

@@ -4,7 +4,7 @@ import { ALGORITHMS, PREFERRED_ALGORITHM, type ConfiguredAlgorithm } from '../..
 import { IN_FLIGHT_MAX } from '../../../domain/algorithm/in-flight';
 import { UNIT_NAMES, type UnitName } from '../../../domain/descriptor/unit';
 import { joinPath, show } from '../../../lib/quote';
-import { isTimeZone } from '../../../domain/rule/calendar';
+import { isTimeZone } from '../../../domain/descriptor/calendar';
 import { readSpanS } from '../../../lib/value-texts';
 import {
   FAILURE_MODES,

@@ -1,7 +1,7 @@
 /** Reads `rate_limit` and `rate_limits`, before they are compiled. */
 
 import { UNIT_NAMES, type UnitName } from '../../../domain/descriptor/unit';
-import type { ConfigNode } from '../../yaml/config-node';
+import type { ConfigNode, ListNode } from '../../yaml/config-node';
 import { LIMITS_MAX, type DescriptorFields } from '../fields/descriptor';
 import { RATE_LIMIT, type RateLimitFields } from '../fields/rate-limit';
 import type { Located, ValuesOf } from '../field-types/field';
@@ -54,16 +54,45 @@ export function readLimits(
   if (rateLimits === undefined)
     return one === undefined ? [] : present(readRateLimit(one.value, { path: joinPath(path, 'rate_limit'), problems }));
   const list = rateLimits.value;
+  if (one !== undefined)
+    problems.report({ offset: list.offset, path: listPath, message: 'conflicts with rate_limit; move that limit into the list' });
+  const unlimited = 'holds unlimited: true, which excludes other limits; use rate_limit';
+  return readLimitList(list, { path: listPath, problems, unlimited });
+}
+
+/** The limits of a plan's pool; none without one. */
+export function readPool(pool: Located<ListNode> | undefined, { path, problems }: Place): LimitedSpec[] {
+  if (pool === undefined) return [];
+  const unlimited = 'holds unlimited: true; remove the pool, which then counts nothing';
+  const limits = readLimitList(pool.value, { path: joinPath(path, 'pool'), problems, unlimited });
+  return limits.flatMap((limit) => {
+    if (limit.kind === 'unlimited') return [];
+    const { candidate } = limit.fields;
+    if (candidate !== undefined)
+      problems.report({
+        offset: candidate.offset,
+        path: joinPath(limit.path, 'candidate'),
+        message: 'is not for a limit of a pool; remove it',
+      });
+    return [limit];
+  });
+}
+
+interface ListPlace extends Place {
+  /** The problem of a limit with `unlimited: true`. */
+  readonly unlimited: string;
+}
+
+function readLimitList(list: ListNode, { path, problems, unlimited }: ListPlace): RateLimitSpec[] {
   const report = (message: string) => {
-    problems.report({ offset: list.offset, path: listPath, message });
+    problems.report({ offset: list.offset, path, message });
   };
-  if (one !== undefined) report('conflicts with rate_limit; move that limit into the list');
   if (list.length === 0) report('is empty; list at least one limit, or remove it');
   if (list.length > LIMITS_MAX) report(`has ${list.length} limits; use at most ${LIMITS_MAX}`);
   const limits = firstItems(list, LIMITS_MAX).flatMap((item, index) =>
-    present(readRateLimit(item, { path: `${listPath}[${index}]`, problems })),
+    present(readRateLimit(item, { path: `${path}[${index}]`, problems })),
   );
-  if (limits.some(({ kind }) => kind === 'unlimited')) report('holds unlimited: true, which excludes other limits; use rate_limit');
+  if (limits.some(({ kind }) => kind === 'unlimited')) report(unlimited);
   return limits;
 }
 

@@ -7,11 +7,13 @@ import type { Located } from '../field-types/field';
 import { PLANS_MAX, PLAN_NAME_BYTES_MAX } from '../fields/file';
 import { PLAN } from '../fields/plan';
 import { MapReader } from './map-reader';
-import { readLimits, type RateLimitSpec } from './read-limits';
+import { readLimits, readPool, type LimitedSpec, type RateLimitSpec } from './read-limits';
 
 export interface PlanSpec extends PlacedInFile {
   readonly name: string;
   readonly limits: readonly RateLimitSpec[];
+  readonly pool: readonly LimitedSpec[];
+  readonly members: Located<string> | undefined;
 }
 
 /** The plans with their usable limits; problems are reported. */
@@ -29,7 +31,7 @@ export function readPlans(field: Located<MapNode> | undefined, problems: FilePro
     const path = joinPath('plans', name);
     const fault = faultOf(name);
     if (fault !== undefined) problems.report({ offset: keyOffset, path, message: fault });
-    plans.push({ name, limits: readPlan({ value, path, problems }), offset: keyOffset, path, problems });
+    plans.push({ name, ...readPlan({ value, path, problems }), offset: keyOffset, path, problems });
   }
   return plans;
 }
@@ -39,22 +41,28 @@ function faultOf(name: string): string | undefined {
   return Buffer.byteLength(name) > PLAN_NAME_BYTES_MAX ? `has a name of over ${PLAN_NAME_BYTES_MAX} bytes; shorten it` : undefined;
 }
 
+/** A plan has at least one of them. */
+const LIMITS = ['rate_limit', 'rate_limits', 'pool'];
+
 interface PlanPlace {
   readonly value: ConfigNode;
   readonly path: string;
   readonly problems: FileProblems;
 }
 
-function readPlan({ value, path, problems }: PlanPlace): readonly RateLimitSpec[] {
+const NOTHING_READ: Pick<PlanSpec, 'limits' | 'pool' | 'members'> = { limits: [], pool: [], members: undefined };
+
+function readPlan({ value, path, problems }: PlanPlace): Pick<PlanSpec, 'limits' | 'pool' | 'members'> {
   const reader = MapReader.open(value, { level: PLAN, path, problems });
-  if (reader === undefined) return [];
-  if (PLAN.keys.every((key) => reader.child(key) === undefined)) {
+  if (reader === undefined) return NOTHING_READ;
+  if (LIMITS.every((key) => reader.child(key) === undefined)) {
     problems.report({
       offset: value.offset,
       path,
-      message: 'has no limit; give it rate_limit or rate_limits, perhaps with unlimited: true',
+      message: 'has no limit; give it rate_limit, rate_limits or pool, perhaps with unlimited: true',
     });
-    return [];
+    return NOTHING_READ;
   }
-  return readLimits(reader.values, { path, problems });
+  const { pool, members } = reader.values;
+  return { limits: readLimits(reader.values, { path, problems }), pool: readPool(pool, { path, problems }), members };
 }

@@ -14,10 +14,13 @@ export class AdminError extends Error {
   override readonly name = 'AdminError';
   /** The same call would be refused again. */
   readonly isFinal: boolean;
+  /** The status of the reply. Absent: there was none, or none of Weir. */
+  readonly status: number | undefined;
 
-  constructor(message: string, { isFinal = false }: { readonly isFinal?: boolean } = {}) {
+  constructor(message: string, { isFinal = false, status }: { readonly isFinal?: boolean; readonly status?: number } = {}) {
     super(message);
     this.isFinal = isFinal;
+    this.status = status;
   }
 }
 
@@ -41,7 +44,7 @@ export function refusalOf(status: number, body: string, options: readonly string
   const fault = printable(fields.length === 0 ? withFlags(said, options) : fields.join('; '));
   const advice = ADVICE[status];
   const sentence = `refused with ${status}: ${fault}${advice === undefined || fault.includes('read it again') ? '' : `; ${advice}`}`;
-  return new AdminError(sentence, { isFinal: status < 500 && status !== TOO_MANY });
+  return new AdminError(sentence, { isFinal: status < 500 && status !== TOO_MANY, status });
 }
 
 function parseProblem(body: string): Problem | undefined {

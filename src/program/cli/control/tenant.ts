@@ -6,6 +6,10 @@ import { action, type ControlAction } from './control-command';
 import { runImport } from './import/run-import';
 import { FORMATS } from './import/tenant-rows';
 import { AHEAD_OPTION, CHECK_OPTIONS, checksOf, DOMAIN_OPTION, REASON_OPTION, recordCommand } from './record-command';
+import { treeText, TREE_PAGE, type TreeReply } from './values/tenant-tree';
+import { COUNT_OPTION, readPages, withMore } from './values/pages';
+import { AdminError } from '../admin/admin-error';
+import type { AdminClient } from '../admin/admin-client';
 import { showEntries, selectorText } from './values/entries-text';
 import { idleLines } from './values/idle-lines';
 import { limitTable } from './values/limit-table';
@@ -16,20 +20,69 @@ const records = recordCommand({
   name: 'tenant',
   plural: 'tenants',
   operand: 'TENANT',
-  effect: 'puts it on a plan',
+  effect: 'puts it on a plan, or below another tenant',
   options: {
-    plan: { type: 'string', form: 'PLAN', required: true, help: 'plan of the tenant' },
+    plan: { type: 'string', form: 'PLAN', help: "plan of the tenant; '' for none of its own (default: as it is)" },
+    parent: { type: 'string', form: 'TENANT', help: "tenant above it, whose pools it shares; '' for none (default: as it is)" },
     ahead: AHEAD_OPTION,
   },
   list: (admin, query) => admin.call('listTenants', { query }),
   show: (admin, { domain, name }) => admin.call('getTenant', { params: { domain, tenant: name } }),
-  put: (admin, { domain, name, query: dryRun, common, conditions }, { plan, ahead }) => {
+  put: async (admin, { domain, name, query: dryRun, common, conditions }, { plan, parent, ahead }) => {
     const query = { ...dryRun, ...(ahead === true && { ahead }) };
-    return admin.call('putTenant', { params: { domain, tenant: name }, query, body: { plan: plan, ...common } }, conditions);
+    const params = { domain, tenant: name };
+    const isWhole = plan !== undefined && parent !== undefined;
+    const { version, ...known } = isWhole ? {} : await knownTenant(admin, params);
+    const place = { ...named('plan', plan ?? known.plan), ...named('parent', parent ?? known.parent) };
+    // The plan or parent that stays must not change meanwhile.
+    const kept = version === undefined || Object.keys(conditions).length > 0 ? conditions : { ifMatch: `"${version}"` };
+    return admin.call('putTenant', { params, query, body: { ...place, ...common } }, kept);
   },
   remove: (admin, { domain, name, query, conditions }) =>
     admin.call('deleteTenant', { params: { domain, tenant: name }, query }, conditions),
-  fields: (record) => ({ tenant: record.tenant, plan: record.plan }),
+  fields: (record) => ({ tenant: record.tenant, plan: record.plan, parent: record.parent }),
+});
+
+interface KnownTenant {
+  readonly plan?: string;
+  readonly parent?: string;
+  readonly version?: number;
+}
+
+/** Nothing without a record. */
+async function knownTenant(admin: AdminClient, params: { readonly domain: string; readonly tenant: string }): Promise<KnownTenant> {
+  try {
+    return await admin.call('getTenant', { params });
+  } catch (error) {
+    if (error instanceof AdminError && error.status === 404) return {};
+    throw error;
+  }
+}
+
+function named(field: 'plan' | 'parent', value: string | undefined): Readonly<Partial<Record<'plan' | 'parent', string>>> {
+  return value === undefined || value === '' ? {} : { [field]: value };
+}
+
+const tree: ControlAction = action({
+  name: 'tree',
+  purpose: 'Shows the tenants above and directly below a tenant, and what is left of the own limits and of the pool of each.',
+  operand: { form: 'TENANT' },
+  options: {
+    ...DOMAIN_OPTION,
+    entries: { type: 'string', form: 'KEY=VALUE,KEY=VALUE', help: 'entries above the tenant, whose values the configuration leaves open' },
+    ...COUNT_OPTION,
+  },
+  run: async ({ admin, values: { domain, entries, count }, operand: tenant, print }) => {
+    const entry = entries === undefined ? undefined : selectorText(entries);
+    let levels: TreeReply['levels'] = [];
+    const listed = await readPages(count, async ({ limit, cursor }) => {
+      const query = { limit: Math.min(limit, TREE_PAGE), ...(cursor !== undefined && { cursor }), ...(entry !== undefined && { entry }) };
+      const page = await admin.call('getTenantTree', { params: { domain, tenant }, query });
+      levels = page.levels;
+      return { items: page.children, ...(page.next !== undefined && { next: page.next }) };
+    });
+    print({ domain, levels, children: listed.items }, () => withMore(treeText(levels, listed.items), listed));
+  },
 });
 
 const show: ControlAction = action({
@@ -53,7 +106,7 @@ const show: ControlAction = action({
 
 const importAction: ControlAction = action({
   name: 'import',
-  purpose: 'Puts the tenants of a file on plans: CSV with the columns tenant, plan and until, or JSON lines with these fields.',
+  purpose: 'Puts the tenants of a file on plans: CSV with the columns tenant, plan, parent and until, or JSON lines with these fields.',
   operand: { form: 'FILE' },
   options: {
     ...DOMAIN_OPTION,
@@ -77,11 +130,12 @@ function recordText({ domain, tenant, record }: Reply, nowMs: number): string {
       ['tenant', tenant],
       ['plan', 'none; default_plan applies'],
     ]);
-  const { plan, until, reason, author, created_at: createdAt, version } = record;
+  const { plan, parent, until, reason, author, created_at: createdAt, version } = record;
   return fieldList([
     ['domain', domain],
     ['tenant', tenant],
-    ['plan', plan],
+    ['plan', plan ?? 'none of its own'],
+    ['parent', parent],
     ['until', until === undefined ? 'no end' : showTime(until, nowMs)],
     ['reason', reason],
     ['author', author],
@@ -91,13 +145,28 @@ function recordText({ domain, tenant, record }: Reply, nowMs: number): string {
 }
 
 function descriptorText(descriptor: Reply['descriptors'][number], nowMs: number): string {
-  const { entries, needs = [], file, line, plan, plan_source: source, not_limited: why, block, pass, unlimited, limits } = descriptor;
+  const {
+    entries,
+    needs = [],
+    file,
+    line,
+    plan,
+    plan_source: source,
+    not_limited: why,
+    block,
+    pass,
+    unlimited,
+    limits,
+    above = [],
+  } = descriptor;
   const lines = [`${printable(showEntries(entries))} (${file}:${line})`];
   if (needs.length > 0)
     lines.push(`  its limits depend on ${needs.join(', ')}; give --entries ${needs.map((key) => `${key}=VALUE`).join(',')}`);
   if (source?.unknown_plan !== undefined)
     lines.push(`  the configuration has no plan ${printable(source.unknown_plan)}, so the default plan applies`);
-  if (plan !== undefined) lines.push(`  plan ${printable(plan)}${source?.is_default === true ? ', the default plan' : ''}`);
+  const membersOf = source?.members_of === undefined ? '' : `, which the plan of ${printable(source.members_of)} names for members`;
+  if (plan !== undefined) lines.push(`  plan ${printable(plan)}${source?.is_default === true ? ', the default plan' : membersOf}`);
+  if (above.length > 0) lines.push(`  below ${above.map((each) => `${printable(each.tenant)} (plan ${printable(each.plan)})`).join(', ')}`);
   for (const [word, record] of [
     ['blocked', block],
     ['unlimited', pass],
@@ -113,4 +182,4 @@ function descriptorText(descriptor: Reply['descriptors'][number], nowMs: number)
   return [...lines, ...limitTable(limits)].join('\n');
 }
 
-export const tenant = { ...records, actions: [...records.actions.map((each) => (each.name === 'show' ? show : each)), importAction] };
+export const tenant = { ...records, actions: [...records.actions.map((each) => (each.name === 'show' ? show : each)), tree, importAction] };

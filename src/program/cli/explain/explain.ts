@@ -84,7 +84,7 @@ export async function explain({ args, env }: { readonly args: readonly string[];
 }
 
 function everyTenantHas(plan: ByteString): MatchControl {
-  return { planOf: () => plan, planLimits: () => undefined, stageOf: () => undefined, select: () => undefined };
+  return { planOf: () => plan, parentOf: () => undefined, planLimits: () => undefined, stageOf: () => undefined, select: () => undefined };
 }
 
 function planOf(name: string, { domains }: RuleSet): ByteString {

@@ -80,6 +80,7 @@ function formatLimit(
     responseBody,
     leases,
     show,
+    pool,
     bucketKey,
     candidate,
   }: LimitExplanation,
@@ -94,6 +95,7 @@ function formatLimit(
   if (reservations !== undefined)
     parts.push(`${reservations.hitsMax} reservable (${MAX_SHARE.name} ${reservations.maxShare}, ${ON_LAPSE.name} ${reservations.onLapse})`);
   if (name !== '') parts.push(`named ${name}`);
+  if (pool !== undefined) parts.push(`in the pool of ${pool}`);
   if (responseBody !== undefined) parts.push(`body ${responseBody}`);
   if (leases !== undefined) parts.push(`leases ${leases}`);
   const tried = candidate === undefined ? [] : formatLimit(candidate, 'candidate, never denied');

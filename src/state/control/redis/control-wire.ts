@@ -32,6 +32,8 @@ import {
   type WriteOutcome,
 } from '../control-store';
 import { fromText, toText } from '../read-record';
+import { CHILDREN_MAX, TREE_PROBLEMS } from '../tenants/tenant-tree';
+import { TENANT_LEVELS_MAX } from '../../../domain/rule/pool';
 
 /** Called with a record that this version of Weir cannot read. It is ignored. */
 export type OnUnreadable = (record: UnreadableRecord) => void;
@@ -78,6 +80,8 @@ export function encodeWrite(
     ...CONTROL_KINDS.map((kind) => String(bounds.records[kind])),
     String(bounds.penalties),
     base === undefined ? '' : baseText(base),
+    String(TENANT_LEVELS_MAX),
+    String(CHILDREN_MAX),
     ...encoded.flat(),
   ];
 }
@@ -121,6 +125,11 @@ export function decodeWrite(reply: unknown, { changes }: ControlWrite, bounds: R
   if (kind === 'repeated') {
     const effects = changes.map((change) => ({ key: keyOfChange(change), ...afterOf(change), isChanged: false }));
     return { kind: 'written', version: readVersion(values[0]), effects, isRepeated: true };
+  }
+  if (kind === 'tree') {
+    const [index, problem, count] = [Number(values[0]) - 1, TREE_PROBLEMS.find((known) => known === values[1]), Number(values[2])];
+    if (changes[index] === undefined || problem === undefined) throw new ReplyError('it names no change or problem of the write');
+    return { kind, index, problem, count };
   }
   if (kind === 'full') {
     const code = Number(values[0]);

@@ -126,6 +126,7 @@ export class RedisControlStore implements ControlStore {
       ...['about', 'log', trail, 'ends'].map((name) => this.key(name)),
       ...CONTROL_KINDS.map((kind) => this.kindKey(kind)),
       this.key('penalty-ends'),
+      this.key('tree'),
       ...(id === undefined || dryRun === true ? [] : [this.key(`write:${id}`)]),
     ];
     const { run, bounds = STORE_BOUNDS } = this.options;

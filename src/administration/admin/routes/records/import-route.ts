@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { keyOf, type ControlRecord, type StoredRecord } from '../../../../state/control/control-record';
 import { DETAILS_BYTES_MAX } from '../../../../state/control/control-service';
-import { CHANGES_MAX } from '../../../../state/control/control-store';
+import { CHANGES_MAX, type WriteOutcome } from '../../../../state/control/control-store';
 import type { AdminBackend } from '../../backend';
 import { effectOfWrite } from '../../effect/record-effect';
 import { WARNINGS_MAX, type Warning } from '../../effect/warning';
@@ -12,8 +12,8 @@ import { route } from '../../route/route';
 import { ahead, domain, dryRun, object, reason, wasDryRun } from '../../route/schemas';
 import { effectInputOf, refuseIfStrict, strict, warnings } from './effect-schemas';
 import { checkNames } from './known-names';
-import { plan, tenant, toRecord } from './record-schemas';
-import { noteOf, reportWarnings, writtenOrRefuse } from './write-record';
+import { parent, plan, tenant, toRecord } from './record-schemas';
+import { noteOf, reportWarnings, treeProblemText, writtenOrRefuse } from './write-record';
 
 const SOURCE_CHARS_MAX = 200;
 
@@ -21,7 +21,8 @@ const index = Type.Integer({ minimum: 0, description: 'The place of the item, fr
 
 const item = object({
   tenant,
-  plan,
+  plan: Type.Optional(plan),
+  parent,
   until: Type.Optional(Type.String({ maxLength: 40, description: 'When it ends, as in RFC 3339. Absent: it has no end.' })),
 });
 
@@ -59,22 +60,26 @@ export const importTenants = route({
       backend,
     });
     const stored = await backend.control.read(records.map(({ record }) => keyOf(record)));
-    const differing = records.filter(({ record }, at) => !isSame(record, stored[at], backend.nowMs()));
+    const placed = records.map(({ index: at, record }, i): Indexed => ({ index: at, record: keepingParent(record, stored[i]) }));
+    const differing = placed.filter(({ record }, at) => !isSame(record, stored[at], backend.nowMs()));
     const { accepted, withoutEffect } = examine(differing, { isStrict: query.strict ?? false, refused, backend });
-    const counts = { written: accepted.length, same: records.length - differing.length, refused: refused.length };
-    const version =
-      accepted.length === 0
-        ? undefined
-        : writtenOrRefuse(
-            await backend.control.write({
-              changes: accepted.map((put) => ({ put })),
-              audit: {
-                ...noteOf(caller.name, 'import', body.reason),
-                details: detailsOf({ domain: params.domain, source: body.source, counts, written: accepted }),
-              },
-              ...(isDryRun && { dryRun: true }),
-            }),
-          ).version;
+    const parents = new Map(stored.flatMap((each) => (each?.record.kind === 'tenant' ? [[each.record.tenant, each.record.parent]] : [])));
+    const write = (written: readonly Indexed[]) =>
+      backend.control.write({
+        changes: written.map(({ record }) => ({ put: record })),
+        audit: {
+          ...noteOf(caller.name, 'import', body.reason),
+          details: detailsOf({
+            domain: params.domain,
+            source: body.source,
+            counts: { written: written.length, same: records.length - differing.length, refused: refused.length },
+            written,
+            parents,
+          }),
+        },
+        ...(isDryRun && { dryRun: true }),
+      });
+    const { version, written } = await writeAccepted(accepted, { write, refused });
     if (!isDryRun) {
       const subject = `an import of tenants into ${params.domain}`;
       const found = withoutEffect.flatMap((each) => each.warnings).slice(0, WARNINGS_MAX);
@@ -83,8 +88,8 @@ export const importTenants = route({
     return {
       body: {
         dry_run: isDryRun,
-        written: counts.written,
-        same: counts.same,
+        written,
+        same: records.length - differing.length,
         ...(version !== undefined && !isDryRun && { version }),
         refused: refused.sort((a, b) => a.index - b.index),
         without_effect: withoutEffect,
@@ -144,20 +149,46 @@ interface ExamineOptions {
 }
 
 function examine(records: readonly Indexed[], { isStrict, refused, backend }: ExamineOptions) {
-  const accepted: ControlRecord[] = [];
+  const accepted: Indexed[] = [];
   const withoutEffect: { readonly index: number; readonly warnings: Warning[] }[] = [];
   const input = effectInputOf(backend);
   for (const { index: at, record } of records) {
     const found = effectOfWrite(record, input).warnings;
     try {
       refuseIfStrict(found, isStrict);
-      accepted.push(record);
+      accepted.push({ index: at, record });
       if (found.length > 0) withoutEffect.push({ index: at, warnings: [...found] });
     } catch (error) {
       refused.push({ index: at, problem: problemOf(error) });
     }
   }
   return { accepted, withoutEffect };
+}
+
+/** A file without a column for parents moves nobody. */
+function keepingParent(record: ControlRecord, stored: StoredRecord | undefined): ControlRecord {
+  if (record.kind !== 'tenant' || stored?.record.kind !== 'tenant') return record;
+  const { parent } = stored.record;
+  return parent === undefined || record.parent !== undefined || record.untilMs !== undefined ? record : { ...record, parent };
+}
+
+interface WriteAcceptedOptions {
+  readonly write: (records: readonly Indexed[]) => Promise<WriteOutcome>;
+  /** Gets those that the tree of tenants refuses. */
+  readonly refused: Refusal[];
+}
+
+/** All that the trees accept in one write: each try is with one item fewer. */
+async function writeAccepted(accepted: readonly Indexed[], { write, refused }: WriteAcceptedOptions) {
+  let left = accepted;
+  while (left.length > 0) {
+    const outcome = await write(left);
+    if (outcome.kind !== 'tree') return { version: writtenOrRefuse(outcome).version, written: left.length };
+    const { index: at } = outcome;
+    refused.push({ index: left[at]?.index ?? 0, problem: `parent: ${treeProblemText(outcome)}` });
+    left = left.filter((_, i) => i !== at);
+  }
+  return { version: undefined, written: 0 };
 }
 
 /** @throws what does not concern the item */
@@ -171,7 +202,12 @@ function problemOf(error: unknown): string {
 function isSame(record: ControlRecord, stored: StoredRecord | undefined, nowMs: number): boolean {
   if (record.kind !== 'tenant' || stored?.record.kind !== 'tenant') return false;
   const { untilMs } = stored.record;
-  return stored.record.plan === record.plan && untilMs === record.untilMs && (untilMs ?? Infinity) > nowMs;
+  return (
+    stored.record.plan === record.plan &&
+    stored.record.parent === record.parent &&
+    untilMs === record.untilMs &&
+    (untilMs ?? Infinity) > nowMs
+  );
 }
 
 interface Counts {
@@ -184,12 +220,20 @@ interface Details {
   readonly domain: string;
   readonly source: string | undefined;
   readonly counts: Counts;
-  readonly written: readonly ControlRecord[];
+  readonly written: readonly Indexed[];
+  /** Before the write, by tenant. */
+  readonly parents: ReadonlyMap<string, string | undefined>;
 }
 
-/** With the names of the tenants, by which the audit log is searched, unless they are very long. */
-function detailsOf({ domain: inDomain, source, counts, written }: Details): string {
+/** With the names of the tenants, by which the audit log is searched, and with their moves between parents, unless they are very long. */
+function detailsOf({ domain: inDomain, source, counts, written, parents }: Details): string {
   const details = { domain: inDomain, kind: 'tenant', ...(source !== undefined && { source }), ...counts };
-  const named = JSON.stringify({ ...details, tenants: written.map((record) => keyOf(record).name) });
+  const tenants = written.map(({ record }) => keyOf(record).name);
+  const moved = written.flatMap(({ record }) => {
+    const from = record.kind === 'tenant' ? parents.get(record.tenant) : undefined;
+    const to = record.kind === 'tenant' ? record.parent : undefined;
+    return from === to ? [] : [{ tenant: keyOf(record).name, from: from ?? null, to: to ?? null }];
+  });
+  const named = JSON.stringify({ ...details, tenants, ...(moved.length > 0 && { moved }) });
   return Buffer.byteLength(named) <= DETAILS_BYTES_MAX ? named : JSON.stringify({ ...details, omitted: 'tenants' });
 }

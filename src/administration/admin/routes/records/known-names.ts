@@ -15,7 +15,8 @@ export function checkNames(record: ControlRecord, { rules }: AdminBackend): void
   if (ruleSet === undefined) return;
   const inForce = ruleSet.domains.get(toByteString(record.domain));
   if (inForce === undefined) throw new AdminProblem('conflict', lacks('domain', record.domain, [...ruleSet.domains.keys()]));
-  if ((record.kind !== 'tenant' && record.kind !== 'plan') || inForce.plans?.has(toByteString(record.plan)) === true) return;
+  if ((record.kind !== 'tenant' && record.kind !== 'plan') || record.plan === undefined) return;
+  if (inForce.plans?.has(toByteString(record.plan)) === true) return;
   throw new AdminProblem(
     'conflict',
     `${lacks('plan', record.plan, [...(inForce.plans?.keys() ?? [])])}, or send ahead=true before that configuration`,

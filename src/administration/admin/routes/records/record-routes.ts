@@ -17,6 +17,7 @@ import { importTenants } from './import-route';
 import { checkNames } from './known-names';
 import { promote } from './promote-route';
 import { bodySchema, recordSchema, SHAPES, showStored, toRecord, type RecordShape } from './record-schemas';
+import { tenantTree } from './tree-route';
 import { writeRecord, writeReplyOf, type WriteEffect } from './write-record';
 
 interface RecordRoutesOptions {
@@ -180,6 +181,7 @@ export const RECORD_ROUTES: readonly AdminRoute[] = [
     effect: 'puts it on a plan',
   }),
   importTenants,
+  tenantTree,
   ...recordRoutes({
     kind: 'plan',
     collection: 'plans',

@@ -23,6 +23,13 @@ export const tenant = Type.String({
   maxLength: RECORD_BOUNDS.nameBytes,
   description: 'The value of the entry of a descriptor with `tenant: true`.',
 });
+export const parent = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: RECORD_BOUNDS.nameBytes,
+    description: 'The tenant above it, whose pools it shares. Without it, plan is required.',
+  }),
+);
 const id = Type.String({
   minLength: 1,
   maxLength: RECORD_BOUNDS.idChars,
@@ -85,7 +92,7 @@ export interface RecordShape {
 }
 
 export const SHAPES: Readonly<Record<ControlKind, RecordShape>> = {
-  tenant: { nameParam: 'tenant', name: tenant, fields: { plan } },
+  tenant: { nameParam: 'tenant', name: tenant, fields: { plan: Type.Optional(plan), parent } },
   plan: { nameParam: 'plan', name: plan, fields: { limits } },
   override: { nameParam: 'id', name: id, fields: { entries: selector, limit: limitValues, candidate, rollout } },
   block: { nameParam: 'id', name: id, fields: { entries: selector } },

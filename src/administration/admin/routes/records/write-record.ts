@@ -3,6 +3,8 @@
 import { Type, type TSchema } from '@sinclair/typebox';
 import { keyOf, type ControlRecord } from '../../../../state/control/control-record';
 import type { ControlChange, ControlWrite, WriteOutcome } from '../../../../state/control/control-store';
+import { CHILDREN_MAX } from '../../../../state/control/tenants/tenant-tree';
+import { TENANT_LEVELS_MAX } from '../../../../domain/rule/pool';
 import type { AdminBackend, WithoutEffect } from '../../backend';
 import type { RecordEffect } from '../../effect/record-effect';
 import { AdminProblem } from '../../problem';
@@ -94,10 +96,26 @@ export function writtenOrRefuse(outcome: WriteOutcome): Extract<WriteOutcome, { 
         'conflict',
         `the store has ${outcome.max} records of the kind ${outcome.of}, which is the most; delete some first`,
       );
+    case 'tree':
+      throw new AdminProblem('conflict', treeProblemText(outcome));
     case 'moved':
       throw new AdminProblem('unavailable', 'the control data changed meanwhile; try again');
     case 'id_reused':
       throw new AdminProblem('idempotency-key-reused', 'another write has used this Idempotency-Key; use a new one');
+  }
+}
+
+/** A sentence for people. */
+export function treeProblemText({ problem, count }: Pick<Extract<WriteOutcome, { kind: 'tree' }>, 'problem' | 'count'>): string {
+  switch (problem) {
+    case 'cycle':
+      return 'the parent is below the tenant; name another parent, or move that one first';
+    case 'depth':
+      return `the tree would have more than ${TENANT_LEVELS_MAX} levels; name a parent nearer to the top`;
+    case 'crowd':
+      return `the parent has ${CHILDREN_MAX} tenants directly below it, which is the most; use another parent`;
+    case 'children':
+      return `the tenant has ${count} tenant(s) directly below it; give them another parent, or delete them first`;
   }
 }
 

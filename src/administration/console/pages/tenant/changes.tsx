@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api/client';
+import { ApiError } from '../../api/problem';
 import { showHits, showLimit } from '../../api/show';
 import { ChangeDialog } from '../../parts/change-dialog';
 import { ChoiceField } from '../../parts/filters/choice-field';
@@ -214,13 +215,11 @@ export function PlanChange({ tenant, plan: before, subject: { domain }, onClose 
       note="Used hits stay where algorithm and window are the same."
       verb="Write the plan"
       onClose={onClose}
-      run={async ({ isDry }) =>
-        previewOf(
-          'Tenant',
-          await call('putTenant', { params: { domain, tenant }, query: { dry_run: isDry }, body: { plan, ...untilOf(span), reason } }),
-          before,
-        )
-      }
+      run={async ({ isDry }) => {
+        const parent = await parentOf({ domain, tenant });
+        const body = { plan, ...(parent !== undefined && { parent }), ...untilOf(span), reason };
+        return previewOf('Tenant', await call('putTenant', { params: { domain, tenant }, query: { dry_run: isDry }, body }), before);
+      }}
       fields={
         <>
           <TextField label="Plan" hint="A plan of the configuration." required value={plan} onValue={setPlan} />
@@ -230,4 +229,14 @@ export function PlanChange({ tenant, plan: before, subject: { domain }, onClose 
       }
     />
   );
+}
+
+/** A change of the plan leaves the tenant where it is. */
+async function parentOf(params: { readonly domain: string; readonly tenant: string }): Promise<string | undefined> {
+  try {
+    return (await call('getTenant', { params })).parent;
+  } catch (error) {
+    if (error instanceof ApiError && error.details.status === 404) return undefined;
+    throw error;
+  }
 }

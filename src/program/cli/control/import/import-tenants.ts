@@ -124,7 +124,7 @@ export class TenantImport {
     const { source, reason } = this.options;
     const lineOf = (index: number): number => rows[index]?.line ?? 0;
     const reply = await this.sent({
-      items: rows.map(({ tenant, plan, until }) => ({ tenant, plan, ...(until !== undefined && { until }) })),
+      items: rows.map(({ line, ...item }) => item),
       source: `${source}, lines ${lineOf(0)} to ${lineOf(rows.length - 1)}`,
       ...(reason !== undefined && { reason }),
     });

@@ -12,16 +12,21 @@ export type Format = (typeof FORMATS)[number];
 
 export interface TenantRow {
   readonly tenant: string;
-  readonly plan: string;
+  readonly plan?: string;
+  readonly parent?: string;
   readonly until?: string;
 }
 
 /** A line of the file. */
 export type Line = { readonly line: number } & ({ readonly row: TenantRow } | { readonly problem: string });
 
-const FIELDS = ['tenant', 'plan', 'until'] as const;
+const FIELDS = ['tenant', 'plan', 'parent', 'until'] as const;
 
-const REQUIRED = FIELDS.slice(0, 2);
+/** A tenant has a plan or a parent. */
+function missingOf(has: (name: (typeof FIELDS)[number]) => boolean): string | undefined {
+  if (!has('tenant')) return 'tenant';
+  return has('plan') || has('parent') ? undefined : 'plan';
+}
 
 /** Characters of one line of JSON. */
 const LINE_CHARS_MAX = 65_536;
@@ -71,7 +76,7 @@ async function* csvLines(texts: AsyncIterable<string>): AsyncGenerator<ReadLine>
   } catch (error) {
     throw error instanceof CsvError ? new AdminError(error.message) : error;
   }
-  if (columns === undefined) throw new AdminError('the file is empty; its first line must name the columns, as tenant,plan,until');
+  if (columns === undefined) throw new AdminError('the file is empty; its first line must name the columns, as tenant,plan,parent,until');
 }
 
 async function* csvRecords(reader: CsvReader, texts: AsyncIterable<string>) {
@@ -87,7 +92,7 @@ function readColumns(names: readonly string[]): readonly string[] {
     const problem = unknownField(name, 'column');
     if (problem !== undefined) throw new AdminError(`line 1: ${problem}; ${advice}`);
   }
-  const missing = REQUIRED.find((name) => !columns.includes(name));
+  const missing = missingOf((name) => columns.includes(name));
   if (missing !== undefined) throw new AdminError(`line 1: the column ${missing} is missing; ${advice}`);
   return columns;
 }
@@ -130,13 +135,14 @@ function readJson(text: string): { readonly fields: Fields } | { readonly proble
 
 /** The checks of the store, so that one invalid line does not have the others of its batch refused. */
 function checked(fields: Fields, domain: string): { readonly row: TenantRow } | { readonly problem: string } {
-  const missing = REQUIRED.find((name) => fields[name] === undefined);
+  const missing = missingOf((name) => fields[name] !== undefined);
   if (missing !== undefined) return { problem: `has no ${missing}` };
   try {
     const record = readRecord({ ...fields, kind: 'tenant', domain });
     if (record.kind !== 'tenant') throw new RecordError('kind', 'is not tenant');
-    const { tenant, plan, untilMs } = record;
-    return { row: { tenant, plan, ...(untilMs !== undefined && { until: new Date(untilMs).toISOString() }) } };
+    const { tenant, plan, parent, untilMs } = record;
+    const place = { ...(plan !== undefined && { plan }), ...(parent !== undefined && { parent }) };
+    return { row: { tenant, ...place, ...(untilMs !== undefined && { until: new Date(untilMs).toISOString() }) } };
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     return { problem: error.field === 'domain' ? `the domain has over ${RECORD_BOUNDS.domainBytes} bytes` : error.message };

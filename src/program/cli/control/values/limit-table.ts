@@ -2,6 +2,7 @@
 
 import type { ExplainedLimit, LimitSource } from '../../../../administration/admin-client/operations';
 import { hitsText } from '../../../../lib/text/amount';
+import { printable } from '../../admin/printable';
 import { showLimit } from './limit-text';
 import { textTable } from './text-table';
 import { shortTime } from './until';
@@ -11,7 +12,8 @@ export function limitTable(limits: readonly ExplainedLimit[]): readonly string[]
   if (limits.length === 0) return [];
   const rows = limits.flatMap((limit) => {
     const { candidate } = limit;
-    const row = [showLimit(limit), leftOf(limit), sourceText(limit.source)];
+    const pool = limit.pool === undefined ? '' : ` in the pool of ${printable(limit.pool)}`;
+    const row = [`${showLimit(limit)}${pool}`, leftOf(limit), sourceText(limit.source)];
     return candidate === undefined ? [row] : [row, [`candidate ${showLimit(candidate)}`, leftOf(candidate), sourceText(candidate.source)]];
   });
   return textTable(['LIMIT', 'LEFT', 'FROM'], rows)

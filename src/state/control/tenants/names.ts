@@ -1,6 +1,6 @@
 /** Numbers for names that many records share. A number is given again when no record uses it any more. */
 
-import { copyOf } from '../../domain/descriptor/byte-string';
+import { copyOf } from '../../../domain/descriptor/byte-string';
 
 interface Numbered {
   readonly number: number;

@@ -1,6 +1,6 @@
 /** The plans of all tenants, in few arrays of numbers: a million tenants cost the garbage collector nothing. */
 
-import type { ByteString } from '../../domain/descriptor/descriptor';
+import type { ByteString } from '../../../domain/descriptor/descriptor';
 
 /** Each shard is small, so that making it larger takes well under a millisecond. */
 const SHARDS = 64;

@@ -1,7 +1,7 @@
 /** Calendar windows: days, weeks, months and years in a time zone. */
 
 import { DateTime, IANAZone } from 'luxon';
-import type { UnitName } from '../descriptor/unit';
+import type { UnitName } from './unit';
 
 /** The units whose calendar length varies. Seconds to hours do not depend on a calendar. */
 const CALENDAR_UNITS = ['day', 'week', 'month', 'year'] as const;
