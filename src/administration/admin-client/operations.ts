@@ -409,6 +409,7 @@ export interface BucketLimit {
   readonly requests_per_unit: number;
   readonly window_ms: number;
   readonly capacity: number;
+  readonly reserved?: number;
   readonly algorithm: string;
 }
 
@@ -432,6 +433,7 @@ export interface LimitSource {
 }
 
 export interface CandidateLimit extends RuleLimit {
+  readonly reserved?: number;
   readonly calendar?: string;
   readonly overdraft_max?: number;
   readonly id?: string;
@@ -464,6 +466,7 @@ export interface ExplainedDescriptor {
   readonly plan?: string;
   readonly plan_source?: PlanSource;
   readonly stage?: { readonly rollout: string; readonly by: string; readonly percent: number; readonly part: 'candidate' | 'current' };
+  readonly reserve?: { readonly entry: string; readonly class?: string; readonly kept_percent: number };
   readonly block?: ShownRecord;
   readonly pass?: ShownRecord;
   readonly replaced: readonly string[];
@@ -677,6 +680,7 @@ export interface Operations {
           readonly percent: number;
           readonly part: 'candidate' | 'current';
         };
+        readonly reserve?: { readonly entry: string; readonly class?: string; readonly kept_percent: number };
         readonly block?: ShownRecord;
         readonly pass?: ShownRecord;
         readonly replaced: readonly string[];
@@ -730,6 +734,7 @@ export interface Operations {
           readonly capacity: number;
           readonly used: number;
           readonly remaining: number;
+          readonly reserved?: number;
           readonly debt: number;
           readonly reset_at: string;
         }[];

@@ -10,6 +10,7 @@ import type { OverrideSource } from '../../domain/rule/control-view';
 import type { InFlight } from '../../domain/rule/in-flight';
 import { overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
 import type { Match } from '../../domain/rule/match';
+import { beforeReserve } from '../../domain/rule/reserve/reserved-limit';
 import { beforeStage } from '../../domain/rule/stage-limits';
 
 export interface LimitExplanation {
@@ -20,6 +21,8 @@ export interface LimitExplanation {
   readonly algorithm: BucketAlgorithm;
   /** Hits that may come at once. */
   readonly capacity: number;
+  /** Hits beyond them that a reserve leaves to other classes; absent: none. */
+  readonly reserved?: number;
   readonly calendar?: string;
   /** How far below zero usage reports may take the bucket; absent: they may not. */
   readonly overdraftMax?: number;
@@ -76,13 +79,14 @@ export function explainLimits({ match, overridden, written, keys }: LimitsInput)
   // The takes of candidates follow those of all limits.
   let nextCandidate = limits.length;
   return limits.map((limit, at) => {
-    const found = overridden.limits.indexOf(beforeStage(limit));
+    const whole = beforeReserve(limit);
+    const found = overridden.limits.indexOf(beforeStage(whole));
     const place = found < 0 ? at : found;
     const configured = configuredAt(match, place);
     const by = overridden.sources[place] ?? {};
     const spec = specOf(configured, { match, written });
     const isFromPlan = match.plan !== undefined && limit !== inFlight?.limit;
-    const isStaged = beforeStage(limit) !== limit;
+    const isStaged = beforeStage(whole) !== whole;
     const source: LimitSource = isStaged
       ? candidateSource({ by: by.candidate?.id, isFromPlan, spec, written })
       : rule === undefined && limit !== inFlight?.limit
@@ -115,10 +119,12 @@ function explainLimit(
   limit: Limit,
   { bucketKey, inFlight }: { readonly bucketKey: string; readonly inFlight: InFlight | undefined },
 ): Omit<LimitExplanation, 'source'> {
-  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations, responseBody, leases } = limit;
+  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, reserved, calendar, reservations, responseBody, leases } =
+    limit;
   const overdraftMax = overdraftMaxOf(limit);
   const id = limit === inFlight?.limit ? inFlight.id?.key : undefined;
   const optional = {
+    ...(reserved !== undefined && { reserved }),
     ...(calendar && { calendar: calendar.timeZone }),
     ...(overdraftMax !== undefined && { overdraftMax }),
     ...(id !== undefined && { id }),

@@ -13,6 +13,8 @@ import { matchRequest, type GlobalModes, type Match, type MatchControl } from '.
 import type { Plan } from '../../domain/rule/plan';
 import type { RuleSet } from '../../domain/rule/rule-set';
 import type { StageInForce, StagePart } from '../../domain/rule/stage/stage';
+import { classOf, partKept, RESERVE_PARTS, type Reserve } from '../../domain/rule/reserve/reserve';
+import { beforeReserve } from '../../domain/rule/reserve/reserved-limit';
 import { beforeStage } from '../../domain/rule/stage-limits';
 import type { DescriptorLevel } from '../../domain/rule/tree';
 import { COMPARED_MAX, descend, entryText, NO_DESCENT, type Descent, type LevelExplanation } from './explain-levels';
@@ -39,6 +41,8 @@ export interface DescriptorExplanation {
   readonly limits: readonly LimitExplanation[];
   /** The stage of its candidates; absent: they have none. */
   readonly stage?: StageExplanation;
+  /** The class of the request in the reserve of the rule; absent: the rule has none. */
+  readonly reserve?: ReserveExplanation;
   /** The limit is the request's override, not that of the rule. */
   readonly override: boolean;
   /** The plan whose limits apply; absent: the descriptor has no tenants. */
@@ -62,6 +66,16 @@ export interface StageExplanation {
   readonly by: string;
   readonly percent: number;
   readonly part: StagePart;
+}
+
+/** What a reserve leaves to the request. */
+export interface ReserveExplanation {
+  /** Key of the entry with the class. */
+  readonly entry: string;
+  /** Absent: the request has none of the classes. */
+  readonly class?: string;
+  /** The last part of each limit that the request may not use. */
+  readonly keptPercent: number;
 }
 
 /** Why the plan applies, and where the configuration has it. */
@@ -111,7 +125,7 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       keys: takes.filter(({ descriptor }) => descriptor === index).map(({ bucketKey }) => bucketKey),
     });
     const ruleLimits = rule === undefined ? (descent.node?.rule?.limits ?? []) : overridden.limits;
-    const unstaged = match.limits.map(beforeStage);
+    const unstaged = match.limits.map((limit) => beforeStage(beforeReserve(limit)));
     const replaced = ruleLimits.filter((limit) => !unstaged.includes(limit)).map(({ name }) => name);
     const why = notLimited({ ruleSet, request, match, descent, replaced });
     return {
@@ -123,6 +137,7 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       limits,
       ...(match.plan && explainPlan(match.plan, plans)),
       ...(match.stage && { stage: explainStage(match.stage) }),
+      ...(match.reserve && limits.length > 0 && { reserve: explainReserve(match.reserve, entries) }),
       override: override !== undefined && limits.length > 0,
       replaced,
       ...(selection?.block && { block: selection.block.id }),
@@ -161,6 +176,15 @@ export function withoutBlocks(control: MatchControl): MatchControl {
 
 function explainStage({ stage, values: { by = '', percent }, part }: StageInForce): StageExplanation {
   return { rollout: stage.name, by: toText(by), percent, part };
+}
+
+function explainReserve(reserve: Reserve, entries: readonly Entry[]): ReserveExplanation {
+  const name = classOf(reserve, entries);
+  return {
+    entry: toText(reserve.entry),
+    ...(name !== undefined && { class: toText(name) }),
+    keptPercent: (partKept(reserve, entries) * 100) / RESERVE_PARTS,
+  };
 }
 
 function explainPlan({ plan, isDefault, unknownPlan }: PlanInForce, plans: ExplainInput['plans']) {

@@ -75,8 +75,10 @@ export interface Limit extends LimitTerms {
   readonly algorithm: BucketAlgorithm;
   /** `unit` times `unit_multiplier`, in microseconds. */
   readonly windowUs: number;
-  /** The most hits at once: `burst` of a token bucket, 1 + `burst` of a leaky one, otherwise `requests_per_unit`. */
+  /** The most hits at once: `burst` of a token bucket, 1 + `burst` of a leaky one, otherwise `requests_per_unit`; without `reserved`. */
   readonly capacity: number;
+  /** Hits beyond the capacity that are left to other classes of the reserve. Absent: none. */
+  readonly reserved?: number;
   /** Calendar windows instead of `windowUs`; only for `fixed_window`. */
   readonly calendar?: Calendar;
   /** Counted beside this limit in a bucket of its own, and never denies. Absent: there is none. */
@@ -129,11 +131,14 @@ export interface Overdraft {
 
 /**
  * How many hits below zero a usage report may take a bucket under this limit, so that used hits are never more than `LIMIT_MAX`;
- * undefined: the limit takes no reports.
+ * undefined: the limit takes no reports. Reports of all classes of a reserve end at the same number of used hits.
  */
-export function overdraftMaxOf({ overdraft, capacity }: Pick<Limit, 'overdraft' | 'capacity'>): number | undefined {
-  return overdraft === undefined ? undefined : Math.min(overdraft.max ?? capacity, LIMIT_MAX - capacity);
+export function overdraftMaxOf({ overdraft, capacity, reserved = 0 }: OverdrawnLimit): number | undefined {
+  const whole = capacity + reserved;
+  return overdraft === undefined ? undefined : Math.min(overdraft.max ?? whole, LIMIT_MAX - whole) + reserved;
 }
+
+type OverdrawnLimit = Pick<Limit, 'overdraft' | 'capacity' | 'reserved'>;
 
 export interface LimitSpec extends LimitTerms {
   readonly requestsPerUnit: number;

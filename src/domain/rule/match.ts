@@ -13,6 +13,8 @@ import { BadRequestError } from '../../lib/errors';
 import type { InFlight } from './in-flight';
 import { isLimitProblem, isRateLimit, makeLimit, type Limit, type RateLimit } from './limit';
 import type { Mode } from './mode';
+import { partKept, type Reserve } from './reserve/reserve';
+import { reservedInFlight, reservedLimits } from './reserve/reserved-limit';
 import type { Rule } from './rule';
 import type { StageInForce } from './stage/stage';
 import { stageLimits } from './stage-limits';
@@ -40,6 +42,8 @@ export interface Match {
   readonly rule?: Rule | undefined;
   /** The limit on requests in flight, which an override does not replace; absent: the rule does not count them. */
   readonly inFlight?: InFlight | undefined;
+  /** The reserve of the rule, which an override does not replace; absent: the rule has none. */
+  readonly reserve?: Reserve | undefined;
   /** The plan of the tenant; absent: the rule has no plans. */
   readonly plan?: PlanInForce | undefined;
   /** A candidate decides a part of the requests; absent: none does. */
@@ -101,6 +105,7 @@ export function matchRequest({ ruleSet, request, modes, control, admitsAll }: Ma
       }
     }
     if (hasCandidates && match.rule !== undefined && !match.unlimited) match = inStage(match, descriptor, control);
+    if (match.reserve !== undefined) match = inClass(match, match.reserve, descriptor);
     matches[index] = match;
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
@@ -126,7 +131,14 @@ function inStage(match: Match, { entries }: Descriptor, control: MatchControl | 
   return staged === undefined ? match : changed(match, { limits: staged.limits, stage: staged.inForce });
 }
 
-type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'inFlight'>>;
+/** With the limits of the request's class. */
+function inClass(match: Match, reserve: Reserve, { entries }: Descriptor): Match {
+  const part = partKept(reserve, entries);
+  const inFlight = match.inFlight && reservedInFlight(match.inFlight, part);
+  return changed(match, { limits: reservedLimits(match.limits, part), inFlight });
+}
+
+type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'reserve'>>;
 
 /** A copy, field by field: a spread takes several times as long, and V8 of Node 20 gives each of its objects a hidden class of its own. */
 function changed(match: Match, changes: Changes): Match {
@@ -137,7 +149,8 @@ function changed(match: Match, changes: Changes): Match {
     quotaAlwaysFits: changes.quotaAlwaysFits ?? match.quotaAlwaysFits,
     path: changes.path ?? match.path,
     rule: match.rule,
-    inFlight: match.inFlight,
+    inFlight: changes.inFlight ?? match.inFlight,
+    reserve: match.reserve,
     plan: changes.plan ?? match.plan,
     stage: changes.stage ?? match.stage,
     control: changes.control ?? match.control,
@@ -279,16 +292,18 @@ function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }:
     const limit = overrideLimit({ override: descriptor.override, replaced, domain, index });
     const path = rule?.path ?? keysOf(descriptor);
     const mode = modes.quota ? 'quota' : 'enforced';
-    const inFlight = rule?.inFlight;
-    if (inFlight === undefined) return { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path };
-    return { limits: [limit, inFlight.limit], unlimited: false, mode, quotaAlwaysFits: false, path, inFlight };
+    const { inFlight, reserve } = rule ?? NO_RULE;
+    if (inFlight === undefined) return { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path, reserve };
+    return { limits: [limit, inFlight.limit], unlimited: false, mode, quotaAlwaysFits: false, path, inFlight, reserve };
   }
   if (rule === undefined) return nothingLimits(modes);
-  const { limits, unlimited, path, inFlight } = rule;
+  const { limits, unlimited, path, inFlight, reserve } = rule;
   const quota = rule.quotaMode || modes.quota;
   const mode = rule.shadowMode ? 'shadow' : quota ? 'quota' : 'enforced';
-  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule, inFlight };
+  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule, inFlight, reserve };
 }
+
+const NO_RULE: Pick<Rule, 'inFlight' | 'reserve'> = {};
 
 interface MatchDescriptorInput {
   readonly domain: Domain;

@@ -38,6 +38,12 @@ const limit = object({
   capacity: Type.Integer({ minimum: 0, description: 'Most hits at once.' }),
   used: Type.Integer({ minimum: 0 }),
   remaining: Type.Integer({ minimum: 0 }),
+  reserved: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'The part of the capacity that only requests of some classes may use; `remaining` leaves it out.',
+    }),
+  ),
   debt: Type.Integer({ minimum: 0, description: 'Hits below zero.' }),
   reset_at: Type.String({ format: 'date-time', description: 'When all of it is back.' }),
 });
@@ -155,23 +161,26 @@ async function usageOf({ entries }: TenantDescriptor, name: string, backend: Adm
     unlimited: explained === undefined || explained.unlimited || explained.pass !== undefined,
     blocked: explained?.block !== undefined,
     ...(until !== undefined && { blocked_until: until }),
-    limits: (explained?.limits ?? []).flatMap(({ name: limitName, requests_per_unit, unit, unit_multiplier, capacity, bucket }) => {
-      if (bucket === undefined) return [];
-      const { remaining, debt, reset_at } = bucket;
-      return [
-        {
-          name: limitName,
-          requests_per_unit,
-          unit,
-          unit_multiplier,
-          capacity,
-          used: Math.max(0, capacity - remaining) + debt,
-          remaining,
-          debt,
-          reset_at,
-        },
-      ];
-    }),
+    limits: (explained?.limits ?? []).flatMap(
+      ({ name: limitName, requests_per_unit, unit, unit_multiplier, capacity, reserved, bucket }) => {
+        if (bucket === undefined) return [];
+        const { remaining, debt, reset_at } = bucket;
+        return [
+          {
+            name: limitName,
+            requests_per_unit,
+            unit,
+            unit_multiplier,
+            capacity: capacity + (reserved ?? 0),
+            used: Math.max(0, capacity - remaining) + debt,
+            remaining,
+            ...(reserved !== undefined && { reserved }),
+            debt: Math.max(0, debt - (reserved ?? 0)),
+            reset_at,
+          },
+        ];
+      },
+    ),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import { RESERVATIONS } from '../../../configuration/compile/fields/reservations';
-import type { DescriptorExplanation, Explanation, StageExplanation } from '../../../configuration/explain/explanation';
+import type { DescriptorExplanation, Explanation, ReserveExplanation, StageExplanation } from '../../../configuration/explain/explanation';
 import type { ComparedDescriptor, LevelExplanation } from '../../../configuration/explain/explain-levels';
 import type { LimitExplanation } from '../../../configuration/explain/explain-limit';
 
@@ -38,12 +38,13 @@ function formatCandidate({ file, line, key, value, reason }: ComparedDescriptor)
   return `${file}:${line}: ${what}: ${reason}`;
 }
 
-function formatOutcome({ plan, unlimited, limits, override, replaced, mode, stage }: DescriptorExplanation): string[] {
+function formatOutcome({ plan, unlimited, limits, override, replaced, mode, stage, reserve }: DescriptorExplanation): string[] {
   const title = override ? 'override of the request' : 'limit';
   const lines = unlimited
     ? ['  unlimited: allowed, not counted']
     : limits.flatMap((limit) => (TRAITS[limit.algorithm].holds === 'slots' ? formatInFlight(limit) : formatLimit(limit, title)));
   if (plan !== undefined) lines.unshift(`  plan ${plan}`);
+  if (reserve !== undefined) lines.unshift(`  ${formatReserve(reserve)}`);
   if (stage !== undefined) lines.unshift(`  ${formatStage(stage)}`);
   const names = replaced.map((name) => (name === '' ? 'the unnamed limit' : name));
   if (names.length > 0) lines.push(`  replaced by ${override ? 'the override' : 'another limit of the request'}: ${names.join(', ')}`);
@@ -57,10 +58,19 @@ function formatStage({ by, percent, part }: StageExplanation): string {
   return part === 'candidate' ? `stage: in ${share}` : `stage: not in ${share}`;
 }
 
-function formatInFlight({ name, unitMultiplier, capacity, id, bucketKey }: LimitExplanation): string[] {
+function formatReserve({ entry, class: name, keptPercent }: ReserveExplanation): string {
+  const who = name === undefined ? `no class of ${entry}` : `class ${name} of ${entry}`;
+  return keptPercent === 0 ? `reserve: ${who}, may use all` : `reserve: ${who}, the last ${keptPercent} % is for others`;
+}
+
+function atOnceText(capacity: number, reserved: number | undefined): string {
+  return reserved === undefined ? `${capacity} at once` : `${capacity} at once and ${reserved} reserved for others`;
+}
+
+function formatInFlight({ name, unitMultiplier, capacity, reserved, id, bucketKey }: LimitExplanation): string[] {
   const identity = id === undefined ? 'without an id' : `identified by ${id}`;
   return [
-    `  requests in flight: ${capacity} at once, each for ${unitMultiplier} s at most, ${identity}, named ${name}`,
+    `  requests in flight: ${atOnceText(capacity, reserved)}, each for ${unitMultiplier} s at most, ${identity}, named ${name}`,
     `  bucket: ${bucketKey}`,
   ];
 }
@@ -73,6 +83,7 @@ function formatLimit(
     unitMultiplier,
     algorithm,
     capacity,
+    reserved,
     calendar,
     overdraftMax,
     reservations,
@@ -84,7 +95,7 @@ function formatLimit(
   title: string,
 ): string[] {
   const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
-  const parts = [`${title}: ${requestsPerUnit} per ${window}`, algorithm, `${capacity} at once`];
+  const parts = [`${title}: ${requestsPerUnit} per ${window}`, algorithm, atOnceText(capacity, reserved)];
   if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
   if (overdraftMax !== undefined) parts.push(`usage reports may take it ${overdraftMax} below zero`);
   if (reservations !== undefined)
