@@ -7,9 +7,8 @@
 import fc from 'fast-check';
 import { ALGORITHMS, type BucketAlgorithm, type BucketState } from '../../src/domain/algorithm/algorithms';
 import type { BucketLimit, Group, GroupVerdict } from '../../src/domain/bucket/take';
-import type { Limit } from '../../src/domain/rule/limit';
+import { reservedLimit, type Limit } from '../../src/domain/rule/limit';
 import { makeReserve, partKept, RESERVE_PARTS, type Reserve } from '../../src/domain/rule/reserve/reserve';
-import { reservedLimits } from '../../src/domain/rule/reserve/reserved-limit';
 import { decideGroup } from '../support/decisions/decide-group';
 import { figure } from '../support/docs/figure';
 import { Model } from '../support/model/model';
@@ -104,8 +103,8 @@ function keptFrom(name: string | undefined, { reserve, limit }: Schedule): numbe
 
 function groupOf({ name, hits }: Asked, { reserve, limit }: Schedule): Group {
   const entries = [{ key: 'k', value: 'v' }, ...(name === undefined ? [] : [{ key: 'priority', value: name }])];
-  const [own] = reservedLimits([limit], partKept(reserve, entries));
-  return { takes: [{ bucketKey: KEY, limit: own!, hits, mode: 'enforced', descriptor: 0 }], shadow: false, quotaAlwaysFits: false };
+  const own = reservedLimit(limit, partKept(reserve, entries));
+  return { takes: [{ bucketKey: KEY, limit: own, hits, mode: 'enforced', descriptor: 0 }], shadow: false, quotaAlwaysFits: false };
 }
 
 /** What is left of the whole bucket. */

@@ -13,14 +13,14 @@ export interface ReserveInput {
   /** The descriptor's levels, from the root down to itself. */
   readonly levels: readonly DescriptorSpec[];
   readonly children: DescriptorLevel;
-  /** Those of the descriptor, or of its plans. */
+  /** The limits of the descriptor, or of its plans. */
   readonly limits: readonly Limit[];
 }
 
 /** Undefined: the descriptor has none, or a problem, which is reported. */
 export function compileReserve(spec: DescriptorSpec, input: ReserveInput): Reserve | undefined {
   const { reserve } = spec.fields;
-  const { entry, parts } = reserve?.value ?? {};
+  const { entry, for: parts } = reserve?.value ?? {};
   if (reserve === undefined || entry === undefined || parts === undefined) return undefined;
   const path = joinPath(spec.path, 'reserve');
   const fault = faultOf(entry.value, input);

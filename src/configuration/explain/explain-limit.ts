@@ -8,9 +8,8 @@ import type { PlanSpec } from '../compile/read/read-plans';
 import { toText } from '../../domain/descriptor/byte-string';
 import type { OverrideSource } from '../../domain/rule/control-view';
 import type { InFlight } from '../../domain/rule/in-flight';
-import { overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
+import { beforeReserve, overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
 import type { Match } from '../../domain/rule/match';
-import { beforeReserve } from '../../domain/rule/reserve/reserved-limit';
 import { beforeStage } from '../../domain/rule/stage-limits';
 
 export interface LimitExplanation {

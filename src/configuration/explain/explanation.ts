@@ -9,12 +9,12 @@ import { overrideLimits } from '../../domain/rule/apply-override';
 import type { PlanInForce } from '../../domain/rule/choose-plan';
 import { refusalOf, type Refusal } from '../../domain/descriptor/admission';
 import { show } from '../../lib/quote';
+import { beforeReserve } from '../../domain/rule/limit';
 import { matchRequest, type GlobalModes, type Match, type MatchControl } from '../../domain/rule/match';
 import type { Plan } from '../../domain/rule/plan';
 import type { RuleSet } from '../../domain/rule/rule-set';
 import type { StageInForce, StagePart } from '../../domain/rule/stage/stage';
 import { classOf, partKept, RESERVE_PARTS, type Reserve } from '../../domain/rule/reserve/reserve';
-import { beforeReserve } from '../../domain/rule/reserve/reserved-limit';
 import { beforeStage } from '../../domain/rule/stage-limits';
 import type { DescriptorLevel } from '../../domain/rule/tree';
 import { COMPARED_MAX, descend, entryText, NO_DESCENT, type Descent, type LevelExplanation } from './explain-levels';
@@ -68,7 +68,7 @@ export interface StageExplanation {
   readonly part: StagePart;
 }
 
-/** What a reserve leaves to the request. */
+/** The class of a request, and the part that others keep. */
 export interface ReserveExplanation {
   /** Key of the entry with the class. */
   readonly entry: string;

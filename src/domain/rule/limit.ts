@@ -4,6 +4,8 @@ import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algor
 import { multiplyDivide } from '../algorithm/arithmetic';
 import type { ResponseBody } from './body/response-body';
 import { isCalendarUnit, type Calendar } from './calendar';
+import { ByPart } from './reserve/by-part';
+import { reservedHits } from './reserve/reserve';
 import type { SoftLine } from './soft/soft-line';
 import type { Stage } from './stage/stage';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
@@ -216,6 +218,39 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     ...(reservations && { reservations }),
     ...(soft && { soft }),
   };
+}
+
+/** The limit of each limit that was made for a class. */
+const wholes = new WeakMap<Limit, Limit>();
+
+const reserved = new ByPart<Limit, Limit>(leavePart);
+
+/**
+ * The limit of requests that leave a part of it, in millionths, to other classes of a reserve. States hold used hits, and the rate stays,
+ * so the smaller capacity only decides whether a take fits: it does if the part is left after it. A lease would have hits of the
+ * reserve for everyone, so there is none.
+ */
+export function reservedLimit(limit: Limit, part: number): Limit {
+  return reserved.of(limit, part);
+}
+
+function leavePart(limit: Limit, part: number): Limit {
+  const { capacity, candidate, ...others } = limit;
+  const hits = reservedHits(capacity, part);
+  const made: Limit = {
+    capacity: capacity - hits,
+    ...others,
+    leases: 'off',
+    ...(hits > 0 && { reserved: hits }),
+    ...(candidate && { candidate: reservedLimit(candidate, part) }),
+  };
+  wholes.set(made, limit);
+  return made;
+}
+
+/** The limit that `reservedLimit` was given; otherwise the limit itself. */
+export function beforeReserve(limit: Limit): Limit {
+  return wholes.get(limit) ?? limit;
 }
 
 /** `100/minute` or `100/5minute`. */

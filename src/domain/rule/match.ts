@@ -10,11 +10,11 @@ import type { ControlView, SelectedRecord } from './control-view';
 import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../../lib/errors';
-import type { InFlight } from './in-flight';
-import { isLimitProblem, isRateLimit, makeLimit, type Limit, type RateLimit } from './limit';
+import { reservedInFlight, type InFlight } from './in-flight';
+import { isLimitProblem, isRateLimit, makeLimit, reservedLimit, type Limit, type RateLimit } from './limit';
 import type { Mode } from './mode';
+import { ByPart } from './reserve/by-part';
 import { partKept, type Reserve } from './reserve/reserve';
-import { reservedInFlight, reservedLimits } from './reserve/reserved-limit';
 import type { Rule } from './rule';
 import type { StageInForce } from './stage/stage';
 import { stageLimits } from './stage-limits';
@@ -131,11 +131,13 @@ function inStage(match: Match, { entries }: Descriptor, control: MatchControl | 
   return staged === undefined ? match : changed(match, { limits: staged.limits, stage: staged.inForce });
 }
 
+const reservedLists = new ByPart<readonly Limit[], readonly Limit[]>((limits, part) => limits.map((limit) => reservedLimit(limit, part)));
+
 /** With the limits of the request's class. */
 function inClass(match: Match, reserve: Reserve, { entries }: Descriptor): Match {
   const part = partKept(reserve, entries);
   const inFlight = match.inFlight && reservedInFlight(match.inFlight, part);
-  return changed(match, { limits: reservedLimits(match.limits, part), inFlight });
+  return changed(match, { limits: reservedLists.of(match.limits, part), inFlight });
 }
 
 type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'reserve'>>;

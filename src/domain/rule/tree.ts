@@ -33,7 +33,7 @@ export const NO_CHILDREN: DescriptorLevel = { byValue: new Map(), wildcards: new
 /**
  * The node for the entries, or undefined. At each level the exact value wins, then the address range
  * with the longest prefix, then the first wildcard declared, then the key alone. A level without a match ends the search, and the node's depth must equal the
- * number of entries (the reference's rules), but for the entry with the class of a `reserve`.
+ * number of entries (the reference's rules). Only the entry with the class of a `reserve` may follow.
  */
 export function findNode(root: DescriptorLevel, entries: readonly Entry[]): DescriptorNode | undefined {
   let level = root;

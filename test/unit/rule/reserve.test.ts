@@ -1,4 +1,4 @@
-/** The last part of a limit is only for requests whose entry says so: all classes share a bucket, and whatever is unclear has no class. */
+/** All classes of a reserve share a bucket, and a request whose entry is unclear has none of them and gets the smallest part. */
 
 import { toGroup } from '../../../src/domain/bucket/to-group';
 import { ENTRIES_MAX, TEXT_BYTES_MAX } from '../../../src/domain/descriptor/descriptor-bounds';
@@ -172,7 +172,7 @@ descriptors: [{ key: k, descriptors: [{ key: id, in_flight: { max: 10, hold: 5s,
   expect(critical!.limit.capacity).toBe(10);
 });
 
-test('an answer shows what is left to the class; hits in the reserve are no debt, and soft lines are parts of the whole', () => {
+test('an answer shows what is left to the class; debt begins below the reserve, and soft lines are parts of the whole', () => {
   const ruleSet = rules(
     'rate_limit: { unit: minute, requests_per_unit: 100, soft: [{ at: 60%, response_headers: { x-a: b } }, { at: 85%, response_headers: { x-a: c } }] }',
   );

@@ -131,7 +131,7 @@ export const explainedDescriptor = {
         class: Type.Optional(Type.String({ description: 'Absent: the request has none of the classes.' })),
         kept_percent: Type.Number({ description: 'The last part of each limit that the request may not use.' }),
       },
-      'What the reserve of the rule leaves to the request.',
+      'The class of the request in the reserve of the rule.',
     ),
   ),
   block: Type.Optional(shownRecord),

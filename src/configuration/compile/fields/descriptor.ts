@@ -186,12 +186,13 @@ const FIELDS = {
     needsLimit: true,
     mistakes: [
       {
-        write: 'penalty: { denials: 100, within: 1m, block: 10m }, reserve: { entry: priority, for: { critical: 20% } }',
+        write:
+          'rate_limit: { unit: day }, penalty: { denials: 100, within: 1m, block: 10m }, reserve: { entry: priority, for: { critical: 20% } }',
         says: 'conflicts with penalty, whose blocks would deny the requests of all classes; remove one of them',
         unseen: COMPARES,
       },
       {
-        write: 'descriptors: [{ key: priority }], reserve: { entry: priority, for: { critical: 20% } }',
+        write: 'rate_limit: { unit: day }, descriptors: [{ key: priority }], reserve: { entry: priority, for: { critical: 20% } }',
         says: '"priority" is a key of a descriptor below this one, which wins; rename one of them',
         unseen: 'compares levels',
       },

@@ -58,8 +58,7 @@ const FIELDS = {
     type: nonEmptyText(),
     of: 'Weir',
     required: 'name the key of the entry with the class, such as priority',
-    meaning:
-      'Key of the entry whose value is the class. It comes after the entries of the descriptor; requests without it, or with another value, have no class.',
+    meaning: 'Key of the entry whose value is the class, after the entries of the descriptor.',
     example: 'priority',
     mistakes: [
       { write: 'entry: ~', says: 'is missing; name the key of the entry with the class, such as priority' },
@@ -70,13 +69,12 @@ const FIELDS = {
       },
     ],
   }),
-  parts: field({
+  for: field({
     name: 'for',
     type: parts(),
     of: 'Weir',
     required: 'name the classes with their parts, such as critical: 20%',
-    meaning:
-      'Classes, each with the last part of every limit that is only for it, and for classes with a smaller part. Without a class, requests get what the largest part leaves.',
+    meaning: 'The last part of each limit that is only for a class, and for classes with a smaller part.',
     example: '{ critical: 20% }',
     mistakes: [{ write: 'for: ~', says: 'is missing; name the classes with their parts, such as critical: 20%' }],
   }),
