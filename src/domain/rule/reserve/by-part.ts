@@ -10,7 +10,7 @@ export class ByPart<Key extends object, Made> {
     const before = ofKey?.get(part);
     if (before !== undefined) return before;
     const made = this.make(key, part);
-    if (ofKey === undefined) this.known.set(key, (ofKey = new Map()));
+    if (ofKey === undefined) this.known.set(key, (ofKey = new Map<number, Made>()));
     ofKey.set(part, made);
     return made;
   }
