@@ -413,6 +413,7 @@ export interface BucketLimit {
   readonly requests_per_unit: number;
   readonly window_ms: number;
   readonly capacity: number;
+  readonly reserved?: number;
   readonly algorithm: string;
 }
 
@@ -437,6 +438,7 @@ export interface LimitSource {
 }
 
 export interface CandidateLimit extends RuleLimit {
+  readonly reserved?: number;
   readonly calendar?: string;
   readonly overdraft_max?: number;
   readonly id?: string;
@@ -472,6 +474,7 @@ export interface ExplainedDescriptor {
   readonly plan_source?: PlanSource;
   readonly above?: readonly { readonly tenant: string; readonly plan: string; readonly is_default: boolean }[];
   readonly stage?: { readonly rollout: string; readonly by: string; readonly percent: number; readonly part: 'candidate' | 'current' };
+  readonly reserve?: { readonly entry: string; readonly class?: string; readonly kept_percent: number };
   readonly block?: ShownRecord;
   readonly pass?: ShownRecord;
   readonly replaced: readonly string[];
@@ -741,6 +744,7 @@ export interface Operations {
           readonly percent: number;
           readonly part: 'candidate' | 'current';
         };
+        readonly reserve?: { readonly entry: string; readonly class?: string; readonly kept_percent: number };
         readonly block?: ShownRecord;
         readonly pass?: ShownRecord;
         readonly replaced: readonly string[];
@@ -794,6 +798,7 @@ export interface Operations {
           readonly capacity: number;
           readonly used: number;
           readonly remaining: number;
+          readonly reserved?: number;
           readonly debt: number;
           readonly reset_at: string;
           readonly show?: { readonly unit: string; readonly divide: number };

@@ -17,6 +17,7 @@ import type { StagedLimits } from '../../domain/rule/rule-set';
 import type { SharedEntry } from '../../domain/rule/shared-entry';
 import { ruleWith } from '../../domain/rule/choose-plan';
 import { DomainPlans } from './compile-plans';
+import { compileReserve } from './compile-reserve';
 import { LimitCompiler, NONE, type LimitDefaults } from './compile-limits';
 import type { InFlightSpec } from './read/read-in-flight';
 import type { Declared } from './lint/declared-level';
@@ -137,7 +138,7 @@ export class DomainCompiler {
           yield* repeated.report(spec);
         const levels = { specs: [...above.specs, spec], path: [...above.path, nameOf(spec)] };
         const children = below.list === undefined ? NO_CHILDREN : yield* this.compileLevel(below, levels);
-        const rule = this.compileRule(spec, levels);
+        const rule = this.compileRule(spec, levels, children);
         const node =
           rule === undefined ? { children, ...(children === NO_CHILDREN && { unlimitedPath: levels.path }) } : { rule, children };
         level.add(spec, node);
@@ -164,7 +165,7 @@ export class DomainCompiler {
     return level;
   }
 
-  private compileRule(spec: DescriptorSpec, { specs: levels, path }: Levels): Rule | undefined {
+  private compileRule(spec: DescriptorSpec, { specs: levels, path }: Levels, children: DescriptorLevel): Rule | undefined {
     const { shadowMode, quotaMode, detailedMetric, metadata } = spec;
     const tenant = this.plans.termsOf(spec, levels.length - 1);
     if (tenant !== undefined) this.tenantKeys.add(spec.key);
@@ -184,8 +185,19 @@ export class DomainCompiler {
       shareThreshold: levels.some((level) => level.shareThreshold) ? levels.map(sharedEntryOf) : NONE,
     };
     const penalty = this.compilePenalty(spec);
-    if (inFlight === undefined && metadata === undefined && tenant === undefined && penalty === undefined) return rule;
-    const whole = { ...rule, ...(inFlight && { inFlight }), ...(metadata && { metadata }), ...(penalty && { penalty }) };
+    const reserve = compileReserve(spec, {
+      levels,
+      children,
+      limits: tenant === undefined ? rule.limits : [...tenant.plans.values()].flatMap((plan) => plan.limits),
+    });
+    const optional = {
+      ...(inFlight && { inFlight }),
+      ...(metadata && { metadata }),
+      ...(penalty && { penalty }),
+      ...(reserve && { reserve }),
+    };
+    if (tenant === undefined && Object.keys(optional).length === 0) return rule;
+    const whole = Object.assign(rule, optional);
     return tenant === undefined ? whole : { ...ruleWith(whole, tenant.defaultPlan), tenant };
   }
 

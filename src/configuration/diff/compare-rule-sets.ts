@@ -4,6 +4,7 @@ import { toText } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import type { Plan } from '../../domain/rule/plan';
 import type { Admission } from '../../domain/descriptor/admission';
+import { reserveText } from '../../domain/rule/reserve/reserve';
 import type { Rule } from '../../domain/rule/rule';
 import type { Domain, RuleSet } from '../../domain/rule/rule-set';
 import { ruleName, rulesOf } from '../../domain/rule/tree';
@@ -151,6 +152,7 @@ const TRAITS_OF_RULES: readonly Trait[] = [
     startsEmpty: true,
   },
   { what: 'in_flight id', of: ({ inFlight }) => inFlight?.id?.key ?? 'none', direction: () => 'both' },
+  { what: 'reserve', of: ({ reserve }) => (reserve === undefined ? 'none' : reserveText(reserve)), direction: () => 'both' },
   {
     what: 'penalty',
     of: ({ penalty }) =>

@@ -8,7 +8,7 @@ import type { PlanSpec } from '../compile/read/read-plans';
 import { toText } from '../../domain/descriptor/byte-string';
 import type { OverrideSource, SelectedOverride } from '../../domain/rule/control-view';
 import type { InFlight } from '../../domain/rule/in-flight';
-import { overdraftMaxOf, reservableMax, type Limit, type PoolOwner } from '../../domain/rule/limit';
+import { beforeReserve, overdraftMaxOf, reservableMax, type Limit, type PoolOwner } from '../../domain/rule/limit';
 import type { Plan } from '../../domain/rule/plan';
 import type { Match } from '../../domain/rule/match';
 import type { AmountForm } from '../../lib/text/amount';
@@ -22,6 +22,8 @@ export interface LimitExplanation {
   readonly algorithm: BucketAlgorithm;
   /** Hits that may come at once. */
   readonly capacity: number;
+  /** Hits beyond them that a reserve leaves to other classes; absent: none. */
+  readonly reserved?: number;
   readonly calendar?: string;
   /** How far below zero usage reports may take the bucket; absent: they may not. */
   readonly overdraftMax?: number;
@@ -85,13 +87,14 @@ export function explainLimits({ match, overridden, written, plans, keys }: Limit
   let nextCandidate = limits.length;
   return limits.map((limit, at) => {
     if (limit.pool !== undefined) return explainPoolLimit(limit, limit.pool, { match, plans, bucketKey: keys[at] ?? '' });
-    const found = overridden.limits.indexOf(beforeStage(limit));
+    const whole = beforeReserve(limit);
+    const found = overridden.limits.indexOf(beforeStage(whole));
     const place = found < 0 ? at : found;
     const configured = configuredAt(match, place);
     const by = overridden.sources[place] ?? {};
     const spec = specOf(configured, { match, written });
     const isFromPlan = match.plan !== undefined && limit !== inFlight?.limit;
-    const isStaged = beforeStage(limit) !== limit;
+    const isStaged = beforeStage(whole) !== whole;
     const source: LimitSource = isStaged
       ? candidateSource({ by: by.candidate?.id, isFromPlan, spec, written })
       : rule === undefined && limit !== inFlight?.limit
@@ -113,7 +116,12 @@ interface PoolLimitInput {
   readonly bucketKey: string;
 }
 
-function explainPoolLimit(limit: Limit, { tenant, limit: base }: PoolOwner, { match, plans, bucketKey }: PoolLimitInput): LimitExplanation {
+function explainPoolLimit(
+  limit: Limit,
+  { tenant, limit: counted }: PoolOwner,
+  { match, plans, bucketKey }: PoolLimitInput,
+): LimitExplanation {
+  const base = beforeReserve(counted);
   const level = match.pools?.levels.find((each) => each.tenant === tenant);
   const configured = level?.plan.pool ?? [];
   const place = configured.findIndex((each) => each === base || (base.name !== '' && each.name === base.name));
@@ -148,10 +156,13 @@ function explainLimit(
   limit: Limit,
   { bucketKey, inFlight }: { readonly bucketKey: string; readonly inFlight: InFlight | undefined },
 ): Omit<LimitExplanation, 'source'> {
-  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations, responseBody, leases, show } = limit;
+  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, reserved, calendar, reservations, responseBody, leases } =
+    limit;
+  const { show } = limit;
   const overdraftMax = overdraftMaxOf(limit);
   const id = limit === inFlight?.limit ? inFlight.id?.key : undefined;
   const optional = {
+    ...(reserved !== undefined && { reserved }),
     ...(calendar && { calendar: calendar.timeZone }),
     ...(overdraftMax !== undefined && { overdraftMax }),
     ...(id !== undefined && { id }),

@@ -9,11 +9,13 @@ import { overrideLimits } from '../../domain/rule/apply-override';
 import type { PlanInForce } from '../../domain/rule/choose-plan';
 import { refusalOf, type Refusal } from '../../domain/descriptor/admission';
 import { show } from '../../lib/quote';
+import { beforeReserve } from '../../domain/rule/limit';
 import { matchRequest, type GlobalModes, type Match, type MatchControl } from '../../domain/rule/match';
 import type { Plan } from '../../domain/rule/plan';
 import { poolsInForce, type PoolLevel } from '../../domain/rule/pool';
 import type { RuleSet } from '../../domain/rule/rule-set';
 import type { StageInForce, StagePart } from '../../domain/rule/stage/stage';
+import { classOf, partKept, RESERVE_PARTS, type Reserve } from '../../domain/rule/reserve/reserve';
 import { beforeStage } from '../../domain/rule/stage-limits';
 import type { DescriptorLevel } from '../../domain/rule/tree';
 import { COMPARED_MAX, descend, entryText, NO_DESCENT, type Descent, type LevelExplanation } from './explain-levels';
@@ -42,6 +44,8 @@ export interface DescriptorExplanation {
   readonly stage?: StageExplanation;
   /** The tenants above, the nearest first; absent: there are none. */
   readonly above?: readonly TenantAbove[];
+  /** The class of the request in the reserve of the rule; absent: the rule has none. */
+  readonly reserve?: ReserveExplanation;
   /** The limit is the request's override, not that of the rule. */
   readonly override: boolean;
   /** The plan whose limits apply; absent: the descriptor has no tenants. */
@@ -72,6 +76,16 @@ export interface TenantAbove {
   readonly tenant: string;
   readonly plan: string;
   readonly isDefault: boolean;
+}
+
+/** The class of a request, and the part that others keep. */
+export interface ReserveExplanation {
+  /** Key of the entry with the class. */
+  readonly entry: string;
+  /** Absent: the request has none of the classes. */
+  readonly class?: string;
+  /** The last part of each limit that the request may not use. */
+  readonly keptPercent: number;
 }
 
 /** Why the plan applies, and where the configuration has it. */
@@ -125,7 +139,7 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       keys: takes.filter(({ descriptor }) => descriptor === index).map(({ bucketKey }) => bucketKey),
     });
     const ruleLimits = rule === undefined ? (descent.node?.rule?.limits ?? []) : overridden.limits;
-    const unstaged = match.limits.map(beforeStage);
+    const unstaged = match.limits.map((limit) => beforeStage(beforeReserve(limit)));
     const replaced = ruleLimits.filter((limit) => !unstaged.includes(limit)).map(({ name }) => name);
     const why = notLimited({ ruleSet, request, match, descent, replaced });
     return {
@@ -138,6 +152,7 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       ...(match.plan && explainPlan(match.plan, plans)),
       ...(pools !== undefined && pools.levels.length > 1 && { above: pools.levels.slice(1).map(explainLevelOf) }),
       ...(match.stage && { stage: explainStage(match.stage) }),
+      ...(match.reserve && limits.length > 0 && { reserve: explainReserve(match.reserve, entries) }),
       override: override !== undefined && limits.length > 0,
       replaced,
       ...(block && { block: block.id }),
@@ -181,6 +196,15 @@ function explainStage({ stage, values: { by = '', percent }, part }: StageInForc
 
 function explainLevelOf({ tenant, plan, isDefault }: PoolLevel): TenantAbove {
   return { tenant: toText(tenant), plan: toText(plan.name), isDefault };
+}
+
+function explainReserve(reserve: Reserve, entries: readonly Entry[]): ReserveExplanation {
+  const name = classOf(reserve, entries);
+  return {
+    entry: toText(reserve.entry),
+    ...(name !== undefined && { class: toText(name) }),
+    keptPercent: (partKept(reserve, entries) * 100) / RESERVE_PARTS,
+  };
 }
 
 function explainPlan({ plan, isDefault, unknownPlan, planFrom }: PlanInForce, plans: ExplainInput['plans']) {

@@ -11,6 +11,14 @@ export interface BucketLimit extends AlgorithmLimit {
   readonly algorithm: BucketAlgorithm;
   /** Absent: the setting `LEASES`. */
   readonly leases?: Leases | undefined;
+  /** Hits beyond the capacity that are left to other classes of a reserve. Absent: none. */
+  readonly reserved?: number;
+}
+
+/** The limit of the bucket with what is reserved. */
+export function wholeLimit(limit: BucketLimit): BucketLimit {
+  const { capacity, reserved, ...others } = limit;
+  return reserved === undefined ? limit : { capacity: capacity + reserved, ...others };
 }
 
 /** Requests hits from one bucket, under one limit. */

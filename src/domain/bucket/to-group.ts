@@ -6,6 +6,7 @@ import type { InFlight } from '../rule/in-flight';
 import { overdraftMaxOf, windowName, type Limit } from '../rule/limit';
 import type { Match, RequestMatch } from '../rule/match';
 import { entriesOfOwner } from '../rule/pool';
+import { countedEntries } from '../rule/reserve/reserve';
 import { bucketKey, type KeyHeads } from './bucket-key';
 import { slotIdOf } from './slot-id';
 import { toPeek, type BucketLimit, type Group, type Take } from './take';
@@ -21,7 +22,8 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const requested = descriptors[descriptor];
     const match = matches[descriptor];
     if (requested === undefined || match === undefined) continue;
-    const { entries, hits = request.hits } = requested;
+    const { hits = request.hits } = requested;
+    const entries = countedEntries(requested.entries, match.reserve);
     // Hits of the request apply to every descriptor alike: only a descriptor's own hits are a usage report.
     const mayReport = requested.hits !== undefined && requested.hits !== 0;
     const { mode } = match;
@@ -68,8 +70,9 @@ function addCandidates(takes: Take[], { request, matched, keyPrefix, heads, nowU
   const { domain, descriptors } = request;
   const { matches, hashTag } = matched;
   for (const { descriptor, limit } of candidatesOf(matches)) {
-    const { entries = [], hits = request.hits, hits: own } = descriptors[descriptor] ?? {};
-    const { rule, inFlight } = matches[descriptor] ?? {};
+    const { entries: sent = [], hits = request.hits, hits: own } = descriptors[descriptor] ?? {};
+    const { rule, inFlight, reserve } = matches[descriptor] ?? {};
+    const entries = countedEntries(sent, reserve);
     const shared = inFlight === undefined ? rule?.shareThreshold : inFlight.keyEntries;
     const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads });
     const { failureMode = 'open' } = limit;
@@ -153,13 +156,14 @@ function toBucketLimit(limit: Limit, clockUs: () => number): BucketLimit {
   const nowUs = clockUs();
   const last = windowed.get(limit);
   if (last !== undefined && isNow(last.edgesUs, nowUs)) return last;
-  const { algorithm, windowUs, requestsPerUnit, capacity, leases } = limit;
+  const { algorithm, windowUs, requestsPerUnit, capacity, leases, reserved } = limit;
   const made = {
     algorithm,
     windowUs,
     requestsPerUnit,
     capacity,
     ...(leases && { leases }),
+    ...(reserved !== undefined && { reserved }),
     edgesUs: edgesAround(calendar, windowName(limit), nowUs),
   };
   windowed.set(limit, made);

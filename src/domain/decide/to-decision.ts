@@ -84,7 +84,9 @@ function toStatus({ limits, unlimited, mode }: Match, { verdicts, first, overLim
     denies: overLimit && verdict.denies === true,
   };
   if (!verdict.fits && verdict.retryAfterUs === NEVER) status.neverFits = true;
-  if (verdict.debt !== undefined) status.debt = verdict.debt;
+  // Hits in the reserve are not below zero.
+  const debt = (verdict.debt ?? 0) - (limit.reserved ?? 0);
+  if (debt > 0) status.debt = debt;
   if (cut > 0) status.cut = cut;
   return status;
 }

@@ -1,6 +1,7 @@
 /** Requests in flight: the number of concurrent requests, as one more limit of a rule. */
 
-import type { Limit, LimitTerms } from './limit';
+import { reservedLimit, type Limit, type LimitTerms } from './limit';
+import { ByPart } from './reserve/by-part';
 import type { SharedEntry } from './shared-entry';
 import { UNIT_US } from '../descriptor/unit';
 
@@ -47,4 +48,16 @@ export function makeInFlightLimit(spec: InFlightLimitSpec): Limit {
     ...(responseHeaders && { responseHeaders }),
     ...(responseBody && { responseBody }),
   };
+}
+
+const reserved = new ByPart<InFlight, InFlight>(({ limit, id, keyEntries, overrideEntries }, part) => ({
+  limit: reservedLimit(limit, part),
+  keyEntries,
+  overrideEntries,
+  ...(id && { id }),
+}));
+
+/** Requests in flight that leave a part of the slots to other classes of a reserve. */
+export function reservedInFlight(inFlight: InFlight, part: number): InFlight {
+  return reserved.of(inFlight, part);
 }

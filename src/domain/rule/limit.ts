@@ -5,6 +5,8 @@ import { multiplyDivide } from '../algorithm/arithmetic';
 import type { ResponseBody } from './body/response-body';
 import type { AmountForm } from '../../lib/text/amount';
 import { isCalendarUnit, type Calendar } from '../descriptor/calendar';
+import { ByPart } from './reserve/by-part';
+import { reservedHits } from './reserve/reserve';
 import type { SoftLine } from './soft/soft-line';
 import type { Stage } from './stage/stage';
 import type { ByteString } from '../descriptor/descriptor';
@@ -88,8 +90,10 @@ export interface Limit extends LimitTerms {
   readonly algorithm: BucketAlgorithm;
   /** `unit` times `unit_multiplier`, in microseconds. */
   readonly windowUs: number;
-  /** The most hits at once: `burst` of a token bucket, 1 + `burst` of a leaky one, otherwise `requests_per_unit`. */
+  /** The most hits at once: `burst` of a token bucket, 1 + `burst` of a leaky one, otherwise `requests_per_unit`; without `reserved`. */
   readonly capacity: number;
+  /** Hits beyond the capacity that are left to other classes of the reserve. Absent: none. */
+  readonly reserved?: number;
   /** Calendar windows instead of `windowUs`; only for `fixed_window`. */
   readonly calendar?: Calendar;
   /** Counted beside this limit in a bucket of its own, and never denies. Absent: there is none. */
@@ -144,11 +148,14 @@ export interface Overdraft {
 
 /**
  * How many hits below zero a usage report may take a bucket under this limit, so that used hits are never more than `LIMIT_MAX`;
- * undefined: the limit takes no reports.
+ * undefined: the limit takes no reports. Reports of all classes of a reserve end at the same number of used hits.
  */
-export function overdraftMaxOf({ overdraft, capacity }: Pick<Limit, 'overdraft' | 'capacity'>): number | undefined {
-  return overdraft === undefined ? undefined : Math.min(overdraft.max ?? capacity, LIMIT_MAX - capacity);
+export function overdraftMaxOf({ overdraft, capacity, reserved = 0 }: OverdrawnLimit): number | undefined {
+  const whole = capacity + reserved;
+  return overdraft === undefined ? undefined : Math.min(overdraft.max ?? whole, LIMIT_MAX - whole) + reserved;
 }
+
+type OverdrawnLimit = Pick<Limit, 'overdraft' | 'capacity' | 'reserved'>;
 
 export interface LimitSpec extends LimitTerms {
   readonly requestsPerUnit: number;
@@ -234,6 +241,41 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
 function explainTotal(algorithm: Algorithm): string {
   if (algorithm === TOTAL_ALGORITHM) return 'is not total, and the limit is a budget, which never refills; use total';
   return `has no time in which ${algorithm} could restore hits; remove algorithm, or use another unit`;
+}
+
+/** The limit of each limit that was made for a class. */
+const wholes = new WeakMap<Limit, Limit>();
+
+const reserved = new ByPart<Limit, Limit>(leavePart);
+
+/**
+ * The limit of requests that leave a part of it, in millionths, to other classes of a reserve. States hold used hits, and the rate stays,
+ * so the smaller capacity only decides whether a take fits: it does if the part is left after it. A lease would have hits of the
+ * reserve for everyone, so there is none.
+ */
+export function reservedLimit(limit: Limit, part: number): Limit {
+  return reserved.of(limit, part);
+}
+
+function leavePart(limit: Limit, part: number): Limit {
+  const { capacity, candidate, pool, ...others } = limit;
+  const hits = reservedHits(capacity, part);
+  const made: Limit = {
+    capacity: capacity - hits,
+    ...others,
+    leases: 'off',
+    ...(hits > 0 && { reserved: hits }),
+    ...(candidate && { candidate: reservedLimit(candidate, part) }),
+    // Takes count under the limit of the plan, which is one object for all owners.
+    ...(pool && { pool: { ...pool, limit: reservedLimit(pool.limit, part) } }),
+  };
+  wholes.set(made, limit);
+  return made;
+}
+
+/** The limit that `reservedLimit` was given; otherwise the limit itself. */
+export function beforeReserve(limit: Limit): Limit {
+  return wholes.get(limit) ?? limit;
 }
 
 /** `100/minute`, `100/5minute` or `100/total`. */

@@ -10,10 +10,12 @@ import type { ControlView, SelectedRecord } from './control-view';
 import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../../lib/errors';
-import type { InFlight } from './in-flight';
+import { reservedInFlight, type InFlight } from './in-flight';
 import { poolsInForce, type Pools, type PoolsInForce } from './pool';
-import { isLimitProblem, isRateLimit, makeLimit, type Limit, type RateLimit } from './limit';
+import { isLimitProblem, isRateLimit, makeLimit, reservedLimit, type Limit, type RateLimit } from './limit';
 import type { Mode } from './mode';
+import { ByPart } from './reserve/by-part';
+import { partKept, type Reserve } from './reserve/reserve';
 import type { Rule } from './rule';
 import type { StageInForce } from './stage/stage';
 import { stageLimits } from './stage-limits';
@@ -41,6 +43,8 @@ export interface Match {
   readonly rule?: Rule | undefined;
   /** The limit on requests in flight, which an override does not replace; absent: the rule does not count them. */
   readonly inFlight?: InFlight | undefined;
+  /** The reserve of the rule, which an override does not replace; absent: the rule has none. */
+  readonly reserve?: Reserve | undefined;
   /** The plan of the tenant; absent: the rule has no plans. */
   readonly plan?: PlanInForce | undefined;
   /** The pools of the tenant and of those above it; absent: there are none. Their limits are last. */
@@ -111,6 +115,7 @@ export function matchRequest({ ruleSet, request, modes, control, admitsAll }: Ma
       // A pass makes the member unlimited, and none of its hits count.
       if (limits.length > 0 && match.control?.[0]?.kind !== 'pass') match = pooled(match, { limits, applied, modes });
     }
+    if (match.reserve !== undefined) match = inClass(match, match.reserve, descriptor);
     matches[index] = match;
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
@@ -148,7 +153,16 @@ function pooled(match: Match, { limits, applied, modes }: PooledInput): Match {
   return changed(match, { limits: all, unlimited: false, quotaAlwaysFits, control: [...(match.control ?? []), ...applied] });
 }
 
-type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'inFlight'>>;
+const reservedLists = new ByPart<readonly Limit[], readonly Limit[]>((limits, part) => limits.map((limit) => reservedLimit(limit, part)));
+
+/** With the limits of the request's class, those of pools too. */
+function inClass(match: Match, reserve: Reserve, { entries }: Descriptor): Match {
+  const part = partKept(reserve, entries);
+  const inFlight = match.inFlight && reservedInFlight(match.inFlight, part);
+  return changed(match, { limits: reservedLists.of(match.limits, part), inFlight });
+}
+
+type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'reserve'>>;
 
 /** A copy, field by field: a spread takes several times as long, and V8 of Node 20 gives each of its objects a hidden class of its own. */
 function changed(match: Match, changes: Changes): Match {
@@ -159,7 +173,8 @@ function changed(match: Match, changes: Changes): Match {
     quotaAlwaysFits: changes.quotaAlwaysFits ?? match.quotaAlwaysFits,
     path: changes.path ?? match.path,
     rule: match.rule,
-    inFlight: match.inFlight,
+    inFlight: changes.inFlight ?? match.inFlight,
+    reserve: match.reserve,
     plan: changes.plan ?? match.plan,
     pools: changes.pools ?? match.pools,
     stage: changes.stage ?? match.stage,
@@ -302,16 +317,18 @@ function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }:
     const limit = overrideLimit({ override: descriptor.override, replaced, domain, index });
     const path = rule?.path ?? keysOf(descriptor);
     const mode = modes.quota ? 'quota' : 'enforced';
-    const inFlight = rule?.inFlight;
-    if (inFlight === undefined) return { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path };
-    return { limits: [limit, inFlight.limit], unlimited: false, mode, quotaAlwaysFits: false, path, inFlight };
+    const { inFlight, reserve } = rule ?? NO_RULE;
+    if (inFlight === undefined) return { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path, reserve };
+    return { limits: [limit, inFlight.limit], unlimited: false, mode, quotaAlwaysFits: false, path, inFlight, reserve };
   }
   if (rule === undefined) return nothingLimits(modes);
-  const { limits, unlimited, path, inFlight } = rule;
+  const { limits, unlimited, path, inFlight, reserve } = rule;
   const quota = rule.quotaMode || modes.quota;
   const mode = rule.shadowMode ? 'shadow' : quota ? 'quota' : 'enforced';
-  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule, inFlight };
+  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule, inFlight, reserve };
 }
+
+const NO_RULE: Pick<Rule, 'inFlight' | 'reserve'> = {};
 
 interface MatchDescriptorInput {
   readonly domain: Domain;

@@ -4,6 +4,7 @@ import type { InFlight } from './in-flight';
 import type { Limit } from './limit';
 import type { Penalty } from './penalty';
 import type { TenantTerms } from './plan';
+import type { Reserve } from './reserve/reserve';
 import type { SharedEntry } from './shared-entry';
 
 /** JSON in a configuration. */
@@ -43,6 +44,8 @@ export interface Rule {
   readonly tenant?: TenantTerms;
   /** Absent: there is none. */
   readonly penalty?: Penalty;
+  /** The last part of each limit is only for some requests. Absent: all are alike. */
+  readonly reserve?: Reserve;
   /** Returned to callers with the status. */
   readonly metadata?: JsonObject;
 }

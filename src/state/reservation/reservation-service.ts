@@ -336,7 +336,8 @@ function toLeg({ bucketKey, limit: bucketLimit, mode, descriptor }: Take, limit:
     mode,
     descriptor,
     shareMax: shadow || mode === 'shadow' ? undefined : reservableMax(limit),
-    overdraftMax: overdraftMaxOf(limit) ?? limit.capacity,
+    // As far below zero as the whole limit.
+    overdraftMax: overdraftMaxOf(limit) ?? limit.capacity + 2 * (limit.reserved ?? 0),
     keepsOnLapse: onLapse === 'charge',
     ...(limit.failureMode && { failureMode: limit.failureMode }),
   };

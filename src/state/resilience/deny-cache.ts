@@ -46,7 +46,12 @@ interface Denial {
   readonly untilUs: number;
   /** Time of the decision, by the store's clock. */
   readonly nowUs: number;
+  /** Denials of other classes of a reserve, whose limits differ in their capacity alone; at most as many as classes. Absent: there are none. */
+  readonly others?: readonly Denial[];
 }
+
+/** Classes of a reserve, and requests without one. */
+const OTHERS_MAX = 16;
 
 /**
  * Hits only come back with time (except slots of requests in flight, which are never cached). So until the retry time of a denial, the
@@ -179,13 +184,14 @@ export class DenyCacheStore implements Store {
       this.denials.delete(bucketKey);
       return undefined;
     }
-    return isSameLimit(denial.limit, limit) && needed >= denial.hits ? denial : undefined;
+    const own = isSameLimit(denial.limit, limit) ? denial : denial.others?.find((other) => isSameLimit(other.limit, limit));
+    return own !== undefined && own.untilUs > clockUs && needed >= own.hits ? own : undefined;
   }
 
   /** A larger limit may refill the bucket faster. */
   private mayMakeRoom({ bucketKey, limit, hits }: Take): boolean {
     const denial = this.denials.get(bucketKey);
-    return denial !== undefined && (hits < 0 || !isSameLimit(denial.limit, limit));
+    return denial !== undefined && (hits < 0 || !isSameRate(denial.limit, limit));
   }
 
   private remember({ group, outcome: { verdicts, nowUs }, sentUs, changes }: RememberInput): void {
@@ -211,7 +217,7 @@ export class DenyCacheStore implements Store {
   }
 
   private keep(bucketKey: string, denial: Denial): void {
-    this.denials.set(bucketKey, denial);
+    this.denials.set(bucketKey, withOthers(denial, this.denials.get(bucketKey)));
     while (this.denials.size > this.options.bucketsMax) this.denials.deleteOldest();
   }
 
@@ -292,7 +298,21 @@ function windowEndsAfterUs(limit: BucketLimit, nowUs: number): number | undefine
 }
 
 function isSameLimit(a: BucketLimit, b: BucketLimit): boolean {
-  return a === b || (a.requestsPerUnit === b.requestsPerUnit && a.capacity === b.capacity && a.windowUs === b.windowUs);
+  return a === b || (isSameRate(a, b) && a.capacity === b.capacity);
+}
+
+/** The capacity does not decide how fast hits come back. */
+function isSameRate(a: BucketLimit, b: BucketLimit): boolean {
+  return a.requestsPerUnit === b.requestsPerUnit && a.windowUs === b.windowUs;
+}
+
+/** The denial with those of other classes that are still known. */
+function withOthers(denial: Denial, known: Denial | undefined): Denial {
+  if (known === undefined || !isSameRate(known.limit, denial.limit)) return denial;
+  if (known.others === undefined && isSameLimit(known.limit, denial.limit)) return denial;
+  const { others: before = [], ...last } = known;
+  const others = [last, ...before].filter((other) => !isSameLimit(other.limit, denial.limit) && other.untilUs > denial.sentUs);
+  return others.length === 0 ? denial : { others: others.slice(0, OTHERS_MAX), ...denial };
 }
 
 /** The part of a group on one bucket. */

@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { forgetRank, RANKS, rankToForget } from '../../domain/bucket/forget-rank';
-import { NOT_ADJUSTED, type BucketLimit, type Group, type Adjustment, type Take, type Verdict } from '../../domain/bucket/take';
+import { NOT_ADJUSTED, type BucketLimit, type Group, type Adjustment, type Take, type Verdict, wholeLimit } from '../../domain/bucket/take';
 import { copyOf } from '../../domain/descriptor/byte-string';
 import type { MemoryStore } from '../store/memory/memory-store';
 import type { GroupOutcome, Store } from '../store/port/store';
@@ -115,7 +115,7 @@ export class FallbackLedger {
     const account = this.accounts.get(take.bucketKey) ?? this.open(take);
     // Makes it the most recently used account.
     this.accounts.set(account.bucketKey, account);
-    account.limit = largerOf(account.limit, take.limit);
+    account.limit = largerOf(account.limit, wholeLimit(take.limit));
     account.deciding += 1;
     if (take.overdraftMax !== undefined) account.overdraftMax = Math.max(account.overdraftMax ?? 0, take.overdraftMax);
     return { ...take, bucketKey: account.localKey, limit: toLocalShare(take.limit, account) };
@@ -186,7 +186,7 @@ export class FallbackLedger {
 
   private open({ bucketKey, limit }: Take): Account {
     if (this.accounts.size >= this.options.accountsMax) this.drop(this.toDrop());
-    const account = this.add({ bucketKey: copyOf(bucketKey), limit, instances: this.options.instances() });
+    const account = this.add({ bucketKey: copyOf(bucketKey), limit: wholeLimit(limit), instances: this.options.instances() });
     this.seed(account);
     return account;
   }

@@ -5,6 +5,7 @@ import type { Descriptor, RateLimitRequest } from '../../domain/descriptor/descr
 import type { CandidateVerdict, DescriptorStatus } from '../../domain/decide/decision';
 import type { Limit } from '../../domain/rule/limit';
 import type { Match, RequestMatch } from '../../domain/rule/match';
+import { countedEntries } from '../../domain/rule/reserve/reserve';
 import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
 import type { KeyHits, LiveOwner, SeenKey } from './counters';
 import { NO_HINTS, type LiveKeys, type OwnerInput } from './live-keys';
@@ -104,7 +105,8 @@ class DecisionCounter {
     return { owner, key: copyOf(key), hash, isCopy: true, ...NO_HINTS };
   }
 
-  private freshKey({ request, match, descriptor: { entries } }: KeyInput): SeenKey {
+  private freshKey({ request, match, descriptor }: KeyInput): SeenKey {
+    const entries = countedEntries(descriptor.entries, match.reserve);
     const owner = this.ownerOf(match, { domain: request.domain, entries });
     const key = owner.form.keyOf(entries);
     const hash = hashOfKey(key);

@@ -6,7 +6,7 @@ const TIMEOUT_MS = hangLimitMs(30_000);
 
 export interface HttpRequest {
   readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   /** Sent as JSON, with POST, unless it is a string. */
   readonly body?: unknown;
   /** The address of this machine that it is sent from. */

@@ -3,6 +3,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { callAdmin } from '../../support/admin/admin-client';
 import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
+import type { AdminBackend } from '../../../src/administration/admin/backend';
+import { groupOf, take } from '../../support/decisions/groups';
 import { TokenList } from '../../../src/administration/admin/auth/token-list';
 import { makeJwtVerifier } from '../../../src/administration/admin/auth/jwt-verifier';
 
@@ -172,4 +174,40 @@ test('a JWT of this role names its domain and tenant', async () => {
     { weir_domain: 1, weir_tenant: 'm1' },
   ])
     expect(await verify(await sign(claims))).toBeUndefined();
+});
+
+test('of a limit with a reserve a tenant sees the whole, and what is left without a class', async () => {
+  let store: AdminBackend['buckets'] | undefined;
+  const yaml = YAML.replace('domain: payments', 'domain: payments\nalgorithm: fixed_window').replace(
+    'default_plan: basic }',
+    'default_plan: basic, reserve: { entry: priority, for: { critical: 20% } } }',
+  );
+  await server.close();
+  server = await startAdminServer({
+    yaml,
+    change: (backend) => {
+      store = backend.buckets;
+      return { ...backend, nowMs: () => nowMs };
+    },
+  });
+  const entries = [
+    { key: 'merchant', value: 'm1' },
+    { key: 'priority', value: 'critical' },
+  ];
+  const body = { domain: 'payments', descriptors: [{ entries }] };
+  const explained = await callAdmin(server.url, { method: 'POST', path: '/v1/explain', token: TOKENS.admin, body });
+  expect(explained.json).toMatchObject({
+    explanation: { descriptors: [{ reserve: { entry: 'priority', class: 'critical', kept_percent: 0 }, limits: [{ capacity: 100 }] }] },
+  });
+  const [{ key }] = (explained.json as { readonly buckets: readonly [{ readonly key: string }] }).buckets;
+  const whole = { algorithm: 'fixed_window' as const, windowUs: 86_400_000_000, requestsPerUnit: 100, capacity: 100 };
+  const usageAfter = async (hits: number) => {
+    await store?.take([groupOf([take(key, { limit: whole, hits })])]);
+    nowMs += 2_000;
+    const { json } = await callAdmin(server.url, { path: '/v1/usage', token: TOKENS.tenant });
+    return (json as Usage).descriptors[0]?.limits[0];
+  };
+  const shared = { requests_per_unit: 100, capacity: 100, reserved: 20, debt: 0 };
+  expect(await usageAfter(30)).toMatchObject({ ...shared, used: 30, remaining: 50 });
+  expect(await usageAfter(60)).toMatchObject({ ...shared, used: 90, remaining: 0 });
 });

@@ -156,3 +156,13 @@ test.each([
   const { exitCode, stderr } = await runWeir(['simulate', ...args]);
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
 });
+
+test('under a reserve each class is admitted its part', async () => {
+  const args = ['--config', 'deploy/priority/api.yaml', '--domain', 'api', '--burst', '1200', '--for', '1s'];
+  const admitted = await Promise.all(
+    ['merchant=m', 'merchant=m,priority=high', 'merchant=m,priority=critical'].map((descriptor) =>
+      simulate(...args, '--descriptor', descriptor),
+    ),
+  );
+  expect(admitted.map(([simulation]) => simulation?.admitted)).toEqual([700, 900, 1_000]);
+});

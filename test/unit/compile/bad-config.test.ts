@@ -137,7 +137,7 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
   {
     mistake: 'a misplaced key',
     text: descriptor('    unit: second\n'),
-    line: 'c.yaml:4:5: descriptors[0].unit: unknown key in a descriptor; it belongs inside rate_limit or inside candidate',
+    line: 'c.yaml:4:5: descriptors[0].unit: unknown key in a descriptor; it belongs inside rate_limit or inside show or inside candidate',
   },
   {
     mistake: 'a misplaced mode',

@@ -484,3 +484,28 @@ test('an exhausted bucket of each algorithm is cached', async () => {
     expect((await one('a', { limit: LIMITS[algorithm] })).asked).toBe(false);
   }
 });
+
+test('denials of the classes of a reserve stand beside each other, and none denies another class', async () => {
+  const { clock, denied, one } = open();
+  const classOf = (reserved: number): BucketLimit => ({ ...TEN_PER_SECOND, capacity: 10 - reserved, reserved });
+  const asked = async (reserved: number) => {
+    const { verdict, asked: isAsked } = await one('a', { limit: classOf(reserved) });
+    return [isAsked, verdict.overLimit];
+  };
+  await one('a', { limit: classOf(5), hits: 5 });
+  expect(await asked(5)).toEqual([true, true]);
+  // What a higher class takes makes no room for others: their denial stays.
+  for (let i = 0; i < 3; i += 1) expect(await asked(2)).toEqual([true, false]);
+  expect(await asked(2)).toEqual([true, true]);
+  for (let i = 0; i < 2; i += 1) expect(await asked(0)).toEqual([true, false]);
+  expect(await asked(0)).toEqual([true, true]);
+  for (const reserved of [5, 2, 0, 5]) expect(await asked(reserved)).toEqual([false, true]);
+  expect(denied.here).toBe(4);
+  // A hit is back for the highest class first.
+  clock.nowMs = 100;
+  expect(await asked(0)).toEqual([true, false]);
+  expect(await asked(5)).toEqual([true, true]);
+  // A refund drops the denials of all classes.
+  await one('a', { limit: classOf(0), hits: -10 });
+  expect(await asked(5)).toEqual([true, false]);
+});

@@ -24,6 +24,9 @@ export const bucket = object({
     requests_per_unit: Type.Integer({ minimum: 0 }),
     window_ms: Type.Number({ minimum: 0 }),
     capacity: Type.Integer({ minimum: 0 }),
+    reserved: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Hits beyond the capacity that are left to other classes of a reserve.' }),
+    ),
     algorithm: Type.String(),
   }),
   remaining: Type.Integer({ minimum: 0, description: 'Hits left.' }),
@@ -35,12 +38,12 @@ export const bucket = object({
 });
 
 export function showBucket({ take, verdict, nowUs, form }: LiveBucket) {
-  const { requestsPerUnit, windowUs, capacity, algorithm } = take.limit;
+  const { requestsPerUnit, windowUs, capacity, reserved, algorithm } = take.limit;
   const { remaining, debt = 0, retryAfterUs, resetAfterUs } = verdict;
   return snakeKeys({
     key: take.bucketKey,
     descriptor: take.descriptor,
-    limit: { requestsPerUnit, windowMs: windowUs / US_PER_MS, capacity, algorithm },
+    limit: { requestsPerUnit, windowMs: windowUs / US_PER_MS, capacity, ...(reserved !== undefined && { reserved }), algorithm },
     remaining,
     debt,
     ...(retryAfterUs !== NEVER && { retryAfterMs: Math.ceil(retryAfterUs / US_PER_MS) }),

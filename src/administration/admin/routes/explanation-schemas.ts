@@ -55,6 +55,9 @@ const source = object(
 const limit = {
   ...values,
   algorithm: Type.String(),
+  reserved: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Hits beyond the capacity that are left to other classes of a reserve.' }),
+  ),
   calendar: Type.Optional(Type.String({ description: 'The time zone of its windows.' })),
   overdraft_max: Type.Optional(Type.Integer({ description: 'How far below zero usage reports may take the bucket.' })),
   id: Type.Optional(Type.String({ description: 'For requests in flight: the key of the entry that identifies one.' })),
@@ -126,6 +129,16 @@ export const explainedDescriptor = {
         part: Type.Union(STAGE_PARTS.map((part) => Type.Literal(part))),
       },
       'Whether the candidate decides it: `candidate`, or the limit in force: `current`.',
+    ),
+  ),
+  reserve: Type.Optional(
+    object(
+      {
+        entry: Type.String({ description: 'The key of the entry with the class.' }),
+        class: Type.Optional(Type.String({ description: 'Absent: the request has none of the classes.' })),
+        kept_percent: Type.Number({ description: 'The last part of each limit that the request may not use.' }),
+      },
+      'The class of the request in the reserve of the rule.',
     ),
   ),
   block: Type.Optional(shownRecord),

@@ -38,6 +38,12 @@ const limit = object({
   capacity: Type.Integer({ minimum: 0, description: 'Most hits at once.' }),
   used: Type.Integer({ minimum: 0 }),
   remaining: Type.Integer({ minimum: 0 }),
+  reserved: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'The part of the capacity that only requests of some classes may use; `remaining` leaves it out.',
+    }),
+  ),
   debt: Type.Integer({ minimum: 0, description: 'Hits below zero.' }),
   reset_at: Type.String({ format: 'date-time', description: 'When all of it is back. Of a budget in total: in 100 years.' }),
   show: Type.Optional(amountForm),
@@ -166,13 +172,16 @@ async function usageOf({ entries }: TenantDescriptor, name: string, backend: Adm
 type ShownLimit = Awaited<ReturnType<typeof explainLive>>['descriptors'][number]['limits'][number];
 
 /** A pool shows neither its owner nor other members. */
-function usageOfLimit({ name, requests_per_unit, unit, unit_multiplier, capacity, bucket, pool, show }: ShownLimit) {
+function usageOfLimit({ name, requests_per_unit, unit, unit_multiplier, capacity: open, reserved, bucket, pool, show }: ShownLimit) {
   if (bucket === undefined) return [];
-  const { remaining, debt, reset_at } = bucket;
-  const used = Math.max(0, capacity - remaining) + debt;
+  const { remaining, reset_at } = bucket;
+  const capacity = open + (reserved ?? 0);
+  const used = Math.max(0, open - remaining) + bucket.debt;
+  const debt = Math.max(0, bucket.debt - (reserved ?? 0));
+  const kept = reserved === undefined ? undefined : { reserved };
   const shared = pool === undefined ? undefined : ({ pool: true } as const);
   const form = show && { show };
-  return [{ name, requests_per_unit, unit, unit_multiplier, capacity, used, remaining, debt, reset_at, ...form, ...shared }];
+  return [{ name, requests_per_unit, unit, unit_multiplier, capacity, used, remaining, ...kept, debt, reset_at, ...form, ...shared }];
 }
 
 /** As lists of top keys write the entries. */

@@ -1,6 +1,7 @@
 /** The fields of a descriptor. */
 
 import { toText } from '../../../domain/descriptor/byte-string';
+import { reserveText } from '../../../domain/rule/reserve/reserve';
 import type { Rule } from '../../../domain/rule/rule';
 import { defineLevel, type Field } from '../field-types/field';
 import { metadata } from '../field-types/metadata';
@@ -8,6 +9,7 @@ import { listFor, mapFor, mapOf } from '../field-types/nested-types';
 import { flag, nonEmptyText, oneOf, text } from '../field-types/scalar-types';
 import { IN_FLIGHT } from './in-flight';
 import { PENALTY } from './penalty';
+import { RESERVE } from './reserve';
 
 const field = <T>(row: Field<T, Rule>): Field<T, Rule> => row;
 
@@ -173,6 +175,29 @@ const FIELDS = {
       const { denials, withinS, blockS } = PENALTY.fields;
       return `penalty: ${denials.name} ${penalty.denials} ${withinS.name} ${penalty.withinS}s ${blockS.name} ${penalty.blockS}s`;
     },
+  }),
+  reserve: field({
+    name: 'reserve',
+    type: mapOf(RESERVE),
+    of: 'Weir',
+    unset: 'all requests are alike',
+    meaning: 'The last part of each limit is only for requests whose entry says so ([algorithms.md](algorithms.md#priority)).',
+    example: '{ entry: priority, for: { critical: 20% } }',
+    needsLimit: true,
+    mistakes: [
+      {
+        write:
+          'rate_limit: { unit: day }, penalty: { denials: 100, within: 1m, block: 10m }, reserve: { entry: priority, for: { critical: 20% } }',
+        says: 'conflicts with penalty, whose blocks would deny the requests of all classes; remove one of them',
+        unseen: COMPARES,
+      },
+      {
+        write: 'rate_limit: { unit: day }, descriptors: [{ key: priority }], reserve: { entry: priority, for: { critical: 20% } }',
+        says: '"priority" is a key of a descriptor below this one, which wins; rename one of them',
+        unseen: 'compares levels',
+      },
+    ],
+    shown: ({ reserve }) => reserve && `reserve: ${reserveText(reserve)}`,
   }),
   descriptors: field({
     name: 'descriptors',

@@ -9,6 +9,7 @@ import { PENALTY } from './penalty';
 import { PLAN } from './plan';
 import { RATE_LIMIT } from './rate-limit';
 import { REPLACED } from './replaces';
+import { RESERVE } from './reserve';
 import { RESPONSE_BODY } from './response-body';
 import { RESERVATIONS } from './reservations';
 import { ROLLOUT, STOP_IF } from './rollout';
@@ -31,4 +32,5 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   ROLLOUT,
   STOP_IF,
   PENALTY,
+  RESERVE,
 ];

@@ -3,7 +3,7 @@
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import { RESERVATIONS } from '../../../configuration/compile/fields/reservations';
 import { amountText } from '../../../lib/text/amount';
-import type { DescriptorExplanation, Explanation, StageExplanation } from '../../../configuration/explain/explanation';
+import type { DescriptorExplanation, Explanation, ReserveExplanation, StageExplanation } from '../../../configuration/explain/explanation';
 import type { ComparedDescriptor, LevelExplanation } from '../../../configuration/explain/explain-levels';
 import type { LimitExplanation } from '../../../configuration/explain/explain-limit';
 
@@ -39,12 +39,13 @@ function formatCandidate({ file, line, key, value, reason }: ComparedDescriptor)
   return `${file}:${line}: ${what}: ${reason}`;
 }
 
-function formatOutcome({ plan, unlimited, limits, override, replaced, mode, stage }: DescriptorExplanation): string[] {
+function formatOutcome({ plan, unlimited, limits, override, replaced, mode, stage, reserve }: DescriptorExplanation): string[] {
   const title = override ? 'override of the request' : 'limit';
   const lines = unlimited
     ? ['  unlimited: allowed, not counted']
     : limits.flatMap((limit) => (TRAITS[limit.algorithm].holds === 'slots' ? formatInFlight(limit) : formatLimit(limit, title)));
   if (plan !== undefined) lines.unshift(`  plan ${plan}`);
+  if (reserve !== undefined) lines.unshift(`  ${formatReserve(reserve)}`);
   if (stage !== undefined) lines.unshift(`  ${formatStage(stage)}`);
   const names = replaced.map((name) => (name === '' ? 'the unnamed limit' : name));
   if (names.length > 0) lines.push(`  replaced by ${override ? 'the override' : 'another limit of the request'}: ${names.join(', ')}`);
@@ -58,10 +59,19 @@ function formatStage({ by, percent, part }: StageExplanation): string {
   return part === 'candidate' ? `stage: in ${share}` : `stage: not in ${share}`;
 }
 
-function formatInFlight({ name, unitMultiplier, capacity, id, bucketKey }: LimitExplanation): string[] {
+function formatReserve({ entry, class: name, keptPercent }: ReserveExplanation): string {
+  const who = name === undefined ? `no class of ${entry}` : `class ${name} of ${entry}`;
+  return keptPercent === 0 ? `reserve: ${who}, may use all` : `reserve: ${who}, the last ${keptPercent} % is for others`;
+}
+
+function atOnceText(capacity: number, reserved: number | undefined): string {
+  return reserved === undefined ? `${capacity} at once` : `${capacity} at once and ${reserved} reserved for others`;
+}
+
+function formatInFlight({ name, unitMultiplier, capacity, reserved, id, bucketKey }: LimitExplanation): string[] {
   const identity = id === undefined ? 'without an id' : `identified by ${id}`;
   return [
-    `  requests in flight: ${capacity} at once, each for ${unitMultiplier} s at most, ${identity}, named ${name}`,
+    `  requests in flight: ${atOnceText(capacity, reserved)}, each for ${unitMultiplier} s at most, ${identity}, named ${name}`,
     `  bucket: ${bucketKey}`,
   ];
 }
@@ -74,6 +84,7 @@ function formatLimit(
     unitMultiplier,
     algorithm,
     capacity,
+    reserved,
     calendar,
     overdraftMax,
     reservations,
@@ -88,7 +99,7 @@ function formatLimit(
 ): string[] {
   const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
   const rate = `${requestsPerUnit} ${unit === 'total' ? 'in total, never refilled' : `per ${window}`}`;
-  const parts = [`${title}: ${rate}`, algorithm, `${capacity} at once`];
+  const parts = [`${title}: ${rate}`, algorithm, atOnceText(capacity, reserved)];
   if (show !== undefined) parts.push(`read as ${amountText(requestsPerUnit, show)}`);
   if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
   if (overdraftMax !== undefined) parts.push(`usage reports may take it ${overdraftMax} below zero`);

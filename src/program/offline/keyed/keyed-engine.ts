@@ -69,7 +69,8 @@ export function canBeKeyed({ domains }: RuleSet, { domain, forms }: Pick<KeyedEn
   let rules = 0;
   for (const { rule } of rulesOf(found.root)) {
     rules += 1;
-    if (rule.inFlight !== undefined || rule.replaces.length > 0 || rule.shareThreshold.length > 0) return false;
+    if (rule.inFlight !== undefined || rule.replaces.length > 0 || rule.shareThreshold.length > 0 || rule.reserve !== undefined)
+      return false;
     if (rule.tenant !== undefined || rule.limits.length * forms.length > NAMES.length) return false;
   }
   return rules < PLANS_MAX;

@@ -65,8 +65,8 @@ function isPlainTake({ limit, mode, hits, overdraftMax, peek, slotId }: Take): b
   const { algorithm, edgesUs, requestsPerUnit, capacity } = limit;
   if (mode !== 'enforced' || hits <= 0 || overdraftMax !== undefined || peek === true || slotId !== undefined) return false;
   // The rest of a larger one may have to be a text.
-  if (edgesUs !== undefined || requestsPerUnit === 0 || capacity > PLAIN_CAPACITY_MAX) return false;
-  return TRAITS[algorithm].isPlain && (!isOfWindow(limit) || capacity === requestsPerUnit);
+  if (edgesUs !== undefined || requestsPerUnit === 0 || capacity === 0 || capacity > PLAIN_CAPACITY_MAX) return false;
+  return TRAITS[algorithm].isPlain;
 }
 
 /** A fixed window has fewer arguments than other plain takes. */
