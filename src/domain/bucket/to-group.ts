@@ -28,7 +28,7 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const mayReport = requested.hits !== undefined && requested.hits !== 0;
     const { mode } = match;
     if (match.quotaAlwaysFits) quotaAlwaysFits = true;
-    const { rule, inFlight } = match;
+    const { rule, inFlight, pools } = match;
     // The limit of an override is a new object each time, so its heads are not cached.
     const known = rule === undefined ? undefined : heads;
     const shared = inFlight === undefined ? rule?.shareThreshold : rule === undefined ? inFlight.overrideEntries : inFlight.keyEntries;
@@ -36,7 +36,7 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const isEnd = inFlight !== undefined && hits < 0;
     for (const limit of match.limits) {
       const isSlot = limit === inFlight?.limit;
-      const { pool } = limit;
+      const pool = pools === undefined ? undefined : limit.pool;
       // The limit of the plan is one object for all owners, as the caches here and the commands of a store need it.
       const counted = pool === undefined ? limit : pool.limit;
       const key = bucketKey({

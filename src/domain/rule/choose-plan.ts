@@ -4,7 +4,7 @@ import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { ControlView, LimitValues } from './control-view';
 import { haveOwnBuckets, isRateLimit, type Limit } from './limit';
 import type { Plan, TenantTerms } from './plan';
-import { lineageOf, poolOf, type Pools } from './pool';
+import { lineageOf, poolOf, type Lineage, type Pools } from './pool';
 import { replaceValues } from './replace-values';
 import type { Rule } from './rule';
 
@@ -59,60 +59,49 @@ interface RulesOfPlans {
 
 const known = new WeakMap<Rule, RulesOfPlans>();
 
-/** A plan that the configuration does not have counts as none. */
+/** A plan that the configuration does not have counts as none. A member without a plan has the one that a plan above names for members. */
 export function choosePlan({ rule, tenant: terms, domain, entries, control }: ChoosePlanInput): Chosen {
   const tenant = entries[terms.level]?.value;
-  const name = tenant === undefined ? undefined : control?.planOf(domain, tenant);
-  const ofRule = rulesOf(rule, terms);
+  const own = tenant === undefined ? undefined : control?.planOf(domain, tenant);
   const parent = tenant === undefined ? undefined : control?.parentOf(domain, tenant);
-  if (tenant !== undefined && parent !== undefined && control !== undefined)
-    return chooseInTree({ rule, terms, domain, tenant, parent, name, ofRule, control });
-  const chosen = chooseAlone({ rule, name, ofRule, domain, control });
-  const { plan } = chosen.inForce;
-  if (plan.pool === undefined || tenant === undefined) return chosen;
-  const level = { tenant, plan, isDefault: chosen.inForce.isDefault, limits: poolOf(plan, control?.planLimits(domain, plan.name)) };
-  return { rule: chosen.rule, inForce: chosen.inForce, pools: { level: terms.level, levels: [level] } };
-}
-
-interface ChooseAloneInput extends Pick<ChoosePlanInput, 'rule' | 'domain' | 'control'> {
-  /** The name of the plan that control data give the tenant. */
-  readonly name: ByteString | undefined;
-  readonly ofRule: RulesOfPlans;
-}
-
-function chooseAlone({ rule, name, ofRule, domain, control }: ChooseAloneInput): Chosen {
+  const line =
+    tenant === undefined || parent === undefined || control === undefined
+      ? undefined
+      : lineageOf({ domain, tenant, parent, terms, control });
+  const planFrom = line?.[0].planFrom;
+  const name = line === undefined || planFrom === undefined ? own : line[0].plan.name;
+  const ofRule = rulesOf(rule, terms);
   const named = name === undefined ? undefined : ofRule.byName.get(name);
   const { plan, chosen } = named ?? ofRule.byDefault;
   const values = control?.planLimits(domain, plan.name);
   const inForce = values === undefined ? chosen : withValues(rule, { plan, values, ofRule, isNamed: named !== undefined });
-  if (named !== undefined || name === undefined) return inForce;
-  return { rule: inForce.rule, inForce: { unknownPlan: name, ...inForce.inForce } };
+  const known: Chosen =
+    named !== undefined || name === undefined ? inForce : { rule: inForce.rule, inForce: { unknownPlan: name, ...inForce.inForce } };
+  if (line !== undefined) return inTree(known, { line, planFrom, own, level: terms.level, domain, control });
+  if (plan.pool === undefined || tenant === undefined) return known;
+  const alone = { tenant, plan, isDefault: known.inForce.isDefault, limits: poolOf(plan, values) };
+  return { rule: known.rule, inForce: known.inForce, pools: { level: terms.level, levels: [alone] } };
 }
 
-interface ChooseInTreeInput extends ChooseAloneInput {
-  readonly terms: TenantTerms;
-  readonly tenant: ByteString;
-  readonly parent: ByteString;
-  readonly control: NonNullable<ChoosePlanInput['control']>;
+interface InTreeInput extends Pick<ChoosePlanInput, 'domain' | 'control'> {
+  readonly line: Lineage;
+  readonly planFrom: ByteString | undefined;
+  /** The name of the plan that control data give the tenant. */
+  readonly own: ByteString | undefined;
+  /** Index of the entry whose value is the tenant. */
+  readonly level: number;
 }
 
-/** A member without a plan of its own has the one that a plan above names for members. */
-function chooseInTree({ rule, terms, domain, tenant, parent, name, ofRule, control }: ChooseInTreeInput): Chosen {
-  const line = lineageOf({ domain, tenant, parent, terms, control });
-  const [{ plan, planFrom }] = line;
-  const pools = {
-    level: terms.level,
-    levels: line.map((each) => ({
-      tenant: each.tenant,
-      plan: each.plan,
-      isDefault: each.isDefault,
-      limits: poolOf(each.plan, control.planLimits(domain, each.plan.name)),
-    })),
-  };
-  const chosen = chooseAlone({ rule, name: planFrom === undefined ? name : plan.name, ofRule, domain, control });
-  if (planFrom === undefined) return { rule: chosen.rule, inForce: chosen.inForce, pools };
-  const unknown = name === undefined ? undefined : { unknownPlan: name };
-  return { rule: chosen.rule, inForce: { planFrom, ...unknown, ...chosen.inForce }, pools };
+function inTree({ rule, inForce }: Chosen, { line, planFrom, own, level, domain, control }: InTreeInput): Chosen {
+  const levels = line.map(({ tenant, plan, isDefault }) => ({
+    tenant,
+    plan,
+    isDefault,
+    limits: poolOf(plan, control?.planLimits(domain, plan.name)),
+  }));
+  const pools = { level, levels };
+  if (planFrom === undefined) return { rule, inForce, pools };
+  return { rule, inForce: { planFrom, ...(own !== undefined && { unknownPlan: own }), ...inForce }, pools };
 }
 
 function rulesOf(rule: Rule, { plans, defaultPlan }: TenantTerms): RulesOfPlans {

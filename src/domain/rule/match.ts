@@ -109,11 +109,9 @@ export function matchRequest({ ruleSet, request, modes, control, admitsAll }: Ma
     }
     if (hasCandidates && match.rule !== undefined && !match.unlimited) match = inStage(match, descriptor, control);
     if (match.pools !== undefined) {
-      const { block, limits, applied } = poolsInForce({ pools: match.pools, domain: request.domain, entries: descriptor.entries, control });
-      if (block !== undefined && (descriptor.hits ?? request.hits) >= 0 && blocks?.has(index) !== true)
-        (blocks ??= new Map()).set(index, { record: block });
-      // A pass makes the member unlimited, and none of its hits count.
-      if (limits.length > 0 && match.control?.[0]?.kind !== 'pass') match = pooled(match, { limits, applied, modes });
+      const inPools = withPools(match, { pools: match.pools, request, descriptor, control, modes });
+      if (inPools.block !== undefined && blocks?.has(index) !== true) (blocks ??= new Map()).set(index, { record: inPools.block });
+      ({ match } = inPools);
     }
     if (match.reserve !== undefined) match = inClass(match, match.reserve, descriptor);
     matches[index] = match;
@@ -139,6 +137,26 @@ export function matchRequest({ ruleSet, request, modes, control, admitsAll }: Ma
 function inStage(match: Match, { entries }: Descriptor, control: MatchControl | undefined): Match {
   const staged = stageLimits({ limits: match.limits, entries, shared: match.rule?.shareThreshold ?? [], control });
   return staged === undefined ? match : changed(match, { limits: staged.limits, stage: staged.inForce });
+}
+
+interface WithPoolsInput {
+  readonly pools: Pools;
+  readonly request: RateLimitRequest;
+  readonly descriptor: Descriptor;
+  readonly control: MatchControl | undefined;
+  readonly modes: GlobalModes;
+}
+
+/** The match with the limits of its pools, and the block of a tenant above. */
+function withPools(match: Match, { pools, request, descriptor, control, modes }: WithPoolsInput) {
+  const { block, limits, applied } = poolsInForce({ pools, domain: request.domain, entries: descriptor.entries, control });
+  // A pass makes the member unlimited, and none of its hits count.
+  const isCounted = limits.length > 0 && match.control?.[0]?.kind !== 'pass';
+  const isAdmission = (descriptor.hits ?? request.hits) >= 0;
+  return {
+    match: isCounted ? pooled(match, { limits, applied, modes }) : match,
+    block: isAdmission ? block : undefined,
+  };
 }
 
 interface PooledInput extends Pick<PoolsInForce, 'limits' | 'applied'> {

@@ -21,6 +21,9 @@ export interface LineageLevel {
   readonly isDefault: boolean;
 }
 
+/** The tenant first, its root last. */
+export type Lineage = readonly [LineageLevel, ...LineageLevel[]];
+
 type LineageControl = Pick<ControlView, 'planOf' | 'parentOf'>;
 
 interface LineageInput {
@@ -35,7 +38,7 @@ interface LineageInput {
  * The tenant first, its root last. A tenant without a record, which others name as their parent, has the default plan. The store refuses
  * cycles and deeper trees; where lost data left one, the walk still ends.
  */
-export function lineageOf({ domain, tenant, parent, terms, control }: LineageInput): readonly [LineageLevel, ...LineageLevel[]] {
+export function lineageOf({ domain, tenant, parent, terms, control }: LineageInput): Lineage {
   const line = namesAbove([tenant, parent], domain, control);
   let forMembers: { readonly plan: Plan; readonly of: ByteString } | undefined;
   let levels: LineageLevel[] = [];
