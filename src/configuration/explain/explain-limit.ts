@@ -208,7 +208,7 @@ type Placed = Pick<DescriptorSpec, 'offset' | 'problems'>;
 function specOf(configured: Limit | undefined, { match, written }: Pick<LimitsInput, 'match' | 'written'>): Placed | undefined {
   const { rule, plan, inFlight } = match;
   if (configured === undefined) return undefined;
-  if (configured === inFlight?.limit) return written.descriptor?.inFlight;
+  if (inFlight !== undefined && configured === beforeReserve(inFlight.limit)) return written.descriptor?.inFlight;
   const spec = plan === undefined ? written.descriptor : written.plan;
   const limits = plan === undefined ? (rule?.limits ?? []) : plan.plan.limits;
   return spec && (limitsOf(spec, limits).find(({ limit }) => limit === configured)?.spec ?? spec);

@@ -122,6 +122,13 @@ const FOUND: readonly { rule: WarningRule; what: string; text: string; options?:
   },
   {
     rule: 'cost-never-fits',
+    what: 'a window that a reserve leaves too little of, under a cost of 5',
+    text: 'domain: d\ndescriptors:\n  - { key: k, rate_limit: { unit: day, requests_per_unit: 6 }, reserve: { entry: p, for: { a: 50%, b: 20% } } }\n',
+    options: { cost: 5 },
+    line: '3:59 descriptors[0].rate_limit.requests_per_unit: leaves 3 hits to requests without a class, so one that costs 5 never passes; reserve a smaller part',
+  },
+  {
+    rule: 'cost-never-fits',
     what: 'a small window, under a cost of 5',
     text: file('key: k, rate_limit: { unit: hour, requests_per_unit: 4, algorithm: fixed_window }'),
     options: { cost: 5 },

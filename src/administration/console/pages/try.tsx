@@ -207,6 +207,7 @@ function Explanation({ explained }: { readonly explained: Explained }) {
                 </li>
               ))}
             {descriptor.plan !== undefined && <li>Plan {descriptor.plan}</li>}
+            <ClassLine descriptor={descriptor} />
             {descriptor.not_limited !== undefined && (
               <li>
                 <State kind="off">{descriptor.not_limited}</State>
@@ -245,6 +246,17 @@ function Levels({ levels }: { readonly levels: readonly MatchLevel[] }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+/** The class of the descriptor, where others have a part of its limits. */
+function ClassLine({ descriptor: { reserve } }: { readonly descriptor: ExplainedDescriptor }) {
+  if (reserve === undefined) return null;
+  const { entry, class: name, kept_percent: kept } = reserve;
+  return (
+    <li>
+      {name === undefined ? 'No class' : `Class ${name}`} of {entry}: {kept === 0 ? 'may use all' : `the last ${kept} % is for others`}
+    </li>
   );
 }
 

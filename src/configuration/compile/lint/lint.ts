@@ -3,6 +3,7 @@
 import { warnOfAddressRange } from './address-range';
 import { warnOfCost } from './cost-never-fits';
 import type { DescriptorSpec } from '../read/read-file';
+import type { Reserve } from '../../../domain/rule/reserve/reserve';
 import type { Plan } from '../../../domain/rule/plan';
 import type { PlanSpec } from '../read/read-plans';
 import { limitsOf, type Declared, type DeclaredLevel, type DeclaredLimit } from './declared-level';
@@ -32,7 +33,8 @@ export class Lint {
     const { onLevel, replacedNames } = this.options;
     warnOfExpression(declared);
     warnOfAddressRange(declared);
-    this.lookAtLimits(limitsOf(declared.spec, declared.node.rule?.limits ?? []));
+    const { rule } = declared.node;
+    this.lookAtLimits(limitsOf(declared.spec, rule?.limits ?? []), rule?.reserve);
     warnOfUnboundedMetric(declared, { above });
     replacedNames.add(this.domain, declared.spec);
     return onLevel !== undefined || mayBeUnreachable(declared.spec);
@@ -44,9 +46,9 @@ export class Lint {
     this.options.replacedNames.add(this.domain, spec);
   }
 
-  private lookAtLimits(limits: readonly DeclaredLimit[]): void {
+  private lookAtLimits(limits: readonly DeclaredLimit[], reserve?: Reserve): void {
     const { cost = 1 } = this.options;
-    warnOfCost(limits, { cost });
+    warnOfCost(limits, { cost, reserve });
     warnOfLongWindow(limits);
   }
 
