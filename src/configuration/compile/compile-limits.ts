@@ -17,6 +17,7 @@ import {
 import type { ValuesOf } from './field-types/field';
 import type { StagedLimits } from '../../domain/rule/rule-set';
 import { StageCompiler, type LimitOwner } from './compile-stages';
+import { eventLinesOf } from './fields/events';
 import type { RESERVATIONS } from './fields/reservations';
 import { softLinesOf } from './fields/soft';
 import { warnOfLimit } from './limit-warnings';
@@ -133,6 +134,7 @@ export class LimitCompiler {
       leases: fields.leases?.value ?? this.options.leases,
       reservations: reservations && reservationTermsOf(reservations.value),
       soft: fields.soft && softLinesOf(fields.soft.value),
+      events: fields.events && eventLinesOf(fields.events.value),
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),
     });

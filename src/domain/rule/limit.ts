@@ -4,6 +4,7 @@ import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algor
 import { multiplyDivide } from '../algorithm/arithmetic';
 import type { ResponseBody } from './body/response-body';
 import { isCalendarUnit, type Calendar } from './calendar';
+import type { EventLine } from './soft/event-line';
 import type { SoftLine } from './soft/soft-line';
 import type { Stage } from './stage/stage';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
@@ -63,6 +64,8 @@ export interface LimitTerms {
   readonly reservations?: ReservationTerms | undefined;
   /** In ascending order. Absent: none. */
   readonly soft?: readonly SoftLine[] | undefined;
+  /** In ascending order. Absent: none. */
+  readonly events?: readonly EventLine[] | undefined;
 }
 
 export interface Limit extends LimitTerms {
@@ -192,7 +195,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     };
   }
   const calendar = calendarOf(spec);
-  const { failureMode, responseHeaders, responseBody, overdraft, leases, reservations, soft } = terms;
+  const { failureMode, responseHeaders, responseBody, overdraft, leases, reservations, soft, events } = terms;
   // In one literal: requests bring limits, and V8 is slow with the spread of an object of another function.
   return {
     requestsPerUnit,
@@ -210,6 +213,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     ...(leases && { leases }),
     ...(reservations && { reservations }),
     ...(soft && { soft }),
+    ...(events && { events }),
   };
 }
 

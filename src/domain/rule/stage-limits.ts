@@ -89,7 +89,7 @@ const bases = new WeakMap<Limit, Limit>();
 function stagedLimit(limit: Limit, candidate: Limit): Limit {
   const known = stagedLimits.get(limit);
   if (known !== undefined) return known;
-  const { name, failureMode, responseHeaders, responseBody, leases, reservations, soft } = limit;
+  const { name, failureMode, responseHeaders, responseBody, leases, reservations, soft, events } = limit;
   const { requestsPerUnit, unit, unitMultiplier, algorithm, windowUs, capacity, calendar, overdraft } = candidate;
   const staged: Limit = {
     requestsPerUnit,
@@ -108,6 +108,7 @@ function stagedLimit(limit: Limit, candidate: Limit): Limit {
     ...(leases && { leases }),
     ...(reservations && { reservations }),
     ...(soft && { soft }),
+    ...(events && { events }),
   };
   stagedLimits.set(limit, staged);
   bases.set(staged, limit);

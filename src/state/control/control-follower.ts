@@ -55,6 +55,8 @@ export interface ControlFollowerOptions {
   /** The clock of this process, in microseconds since 1970. */
   readonly nowUs: () => number;
   readonly onState: (state: FollowerState) => void;
+  /** Called with each change of the log, also with those that came while all records were read. */
+  readonly onChange?: ((change: LoggedChange) => void) | undefined;
   /** Called after all records were read. */
   readonly onSnapshot?: (read: { readonly records: number; readonly ms: number }) => void;
   /** Default: 100. */
@@ -319,6 +321,7 @@ export class ControlFollower {
     const pace = new Pace(SHORT_SLICE_MS);
     for (const change of changes) {
       this.options.data.apply(change);
+      this.options.onChange?.(change);
       if (change.unreadable !== undefined) this.noteUnreadable(nameOf(change.key));
       else this.unreadable.delete(nameOf(change.key));
       if (pace.isOver) await pace.nextSlice();

@@ -11,6 +11,7 @@ import { percentText } from '../../../lib/value-texts';
 import { WHOLE_AT } from '../../../domain/rule/soft/soft-line';
 import { UNIT_NAMES } from '../../../domain/descriptor/unit';
 import { CANDIDATE } from './candidate';
+import { EVENTS } from './events';
 import { REPLACED } from './replaces';
 import { responseBody } from './response-body';
 import { RESERVATIONS } from './reservations';
@@ -249,6 +250,16 @@ const FIELDS = {
     example: '[{ at: 80%, request_headers: { x-tier: economy } }]',
     counts: true,
     shown: ({ soft }) => soft && `soft: ${soft.map(({ at }) => percentText(at / WHOLE_AT)).join(', ')}`,
+  }),
+  events: field({
+    name: 'events',
+    type: mapOf(EVENTS),
+    of: 'Weir',
+    unset: 'none',
+    meaning: 'Used shares of the limit that are sent as events, once in each window ([events.md](events.md)).',
+    example: '{ at: [80%, 100%] }',
+    counts: true,
+    shown: ({ events }) => events && `events: ${events.map(({ at }) => percentText(at / WHOLE_AT)).join(', ')}`,
   }),
   candidate: field({
     name: 'candidate',
