@@ -53,7 +53,5 @@ function dataOf(record: ControlRecord, privacy: EventPrivacy): JsonObject {
 
 function shownSelector({ key, value }: EntrySelector, privacy: EventPrivacy): JsonObject {
   const shownKey = shorten(key);
-  return value === undefined
-    ? { key: shownKey }
-    : { key: shownKey, value: shorten(privacy.value(toByteString(key), toByteString(value))) };
+  return value === undefined ? { key: shownKey } : { key: shownKey, value: shorten(privacy.value(toByteString(key), toByteString(value))) };
 }

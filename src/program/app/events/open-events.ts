@@ -164,7 +164,8 @@ class Report {
       },
       onDelivery: (delivery, error = '') => {
         this.counts.inc({ outcome: delivery });
-        if (delivery === 'failed') this.failures.log('receiver', () => `an event could not be delivered, and is tried again: ${error}`, { error });
+        if (delivery === 'failed')
+          this.failures.log('receiver', () => `an event could not be delivered, and is tried again: ${error}`, { error });
         if (delivery === 'undelivered') this.givenUp.log('receiver', () => `an event was given up: ${error}`, { error });
       },
       onError: (error) => {

@@ -28,5 +28,6 @@ export const CONTROL_COMMANDS: ReadonlyMap<string, ControlEntry> = new Map<strin
   ['tail', { purpose: 'shows decisions as they are made', load: async () => (await import('./tail.js')).tail }],
   ['audit', { purpose: 'shows who changed what, and why', load: async () => (await import('./audit.js')).audit }],
   ['control', { purpose: 'restores or discards lost control data', load: async () => (await import('./control.js')).control }],
+  ['events', { purpose: 'lists events and their delivery', load: async () => (await import('./events.js')).events }],
   ['instances', { purpose: 'lists the serving processes', load: async () => (await import('./instances.js')).instances }],
 ]);
