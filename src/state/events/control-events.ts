@@ -12,12 +12,20 @@ import type { Mark } from './outbox';
 /** Every process sees every change, and a process that starts may see old ones: later than this they are none, in milliseconds. */
 const LATE_MS = 600_000;
 
-/** The mark of a change; undefined: it is no event. The version is the time of its write in microseconds. */
-export function controlMark({ version, record }: LoggedChange, privacy: EventPrivacy): Mark | undefined {
+export interface ControlMarkOptions {
+  readonly privacy: EventPrivacy;
+  /** In milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** The mark of a change; undefined: it is no event, or an old one. The version is the time of its write in microseconds. */
+export function controlMark({ version, record }: LoggedChange, { privacy, nowMs }: ControlMarkOptions): Mark | undefined {
   const type = record && typeOf(record);
   if (record === undefined || type === undefined) return undefined;
-  const key = keyOf(record);
   const atMs = Math.floor(version / US_PER_MS);
+  // The store decides. Twice the time, because its clock may differ from this one.
+  if (nowMs > atMs + 2 * LATE_MS) return undefined;
+  const key = keyOf(record);
   const name = `${privacy.digest(`${record.kind} ${fieldOf(key)}`)}.${version}`;
   const data = dataOf(record, privacy);
   return {

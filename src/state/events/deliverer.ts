@@ -63,11 +63,17 @@ export class Deliverer {
     this.schedule(0);
   }
 
-  /** Ends after the deliveries under way. What they leave is delivered by others, or after a restart. */
-  async stop(): Promise<void> {
+  /** Ends after the deliveries under way and one more round, for a bounded time. Others deliver what is left in Redis. */
+  async stop({ waitMs }: { readonly waitMs: number }): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
-    await this.running;
+    const last = Promise.resolve(this.running).then(() => this.step());
+    let waiting: NodeJS.Timeout | undefined;
+    const waited = new Promise<void>((resolve) => {
+      waiting = setTimeout(resolve, waitMs);
+    });
+    await Promise.race([last, waited]);
+    clearTimeout(waiting);
   }
 
   /** One round: settles, claims, sends. Resolves to the wait before the next one, in milliseconds; never rejects. */

@@ -85,7 +85,8 @@ async function metric(weir: WeirProcess, line: string): Promise<number> {
 
 const nameOf = ({ type, data }: EventReceiver['events'][number]): string => {
   const [entry] = (data.descriptor ?? data.entries ?? []) as readonly { readonly value?: string }[];
-  return [type, entry?.value, data.at_percent].filter((part) => part !== undefined).join(' ');
+  const at = typeof data.at_percent === 'number' ? [data.at_percent] : [];
+  return [type, entry?.value ?? '', ...at].join(' ').trim();
 };
 
 const namesOf = ({ events }: EventReceiver) => events.map(nameOf).sort();

@@ -35,6 +35,9 @@ const OWN_EVENTS_MAX = 100;
 /** Interval between two looks at the health, in milliseconds. */
 const LOOK_MS = 1_000;
 
+/** How long a process that ends waits for its last deliveries, in milliseconds. */
+const LAST_MS = 1_500;
+
 const DIGEST_CHARS = 22;
 
 export interface OpenEventsInput {
@@ -92,7 +95,7 @@ export function openEvents(context: OpenContext, { choice, run }: OpenEventsInpu
       watch.record(decided);
     },
     onChange: (change) => {
-      const mark = controlMark(change, privacy);
+      const mark = controlMark(change, { privacy, nowMs: storeMs() });
       if (mark !== undefined) queue.add(mark);
     },
     outbox,
@@ -105,7 +108,7 @@ export function openEvents(context: OpenContext, { choice, run }: OpenEventsInpu
     stop: async () => {
       clearInterval(looking);
       await Promise.all([queue.stop(), ownQueue.stop()]);
-      await Promise.all(deliverers.map((each) => each.stop()));
+      await Promise.all(deliverers.map((each) => each.stop({ waitMs: LAST_MS })));
       sender.close();
     },
   };
