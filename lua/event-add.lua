@@ -52,11 +52,6 @@ for i = FIRST_MARK, #KEYS do
     code = FULL
   else
     code = ADDED
-    if ends == 0 then
-      redis.call('SET', KEYS[i], '0')
-    else
-      redis.call('SET', KEYS[i], digits(ends), 'PX', digits(ends - now))
-    end
     last, bytes, length = last + 1, bytes + #text, length + 1
     -- Of one width: events that are due at one time are in the order of their numbers.
     local number, now_text = string.format('%016.0f', last), digits(now)
@@ -64,6 +59,12 @@ for i = FIRST_MARK, #KEYS do
     redis.call('HSET', TEXTS, number, '0 ' .. now_text .. ' ' .. full_id .. ' ' .. text)
     redis.call('ZADD', DUE, now_text, number)
     redis.call('ZADD', AGES, now_text, number)
+    -- The mark is last: if the user may not run a command before, the event is not lost with its mark set.
+    if ends == 0 then
+      redis.call('SET', KEYS[i], '0')
+    else
+      redis.call('SET', KEYS[i], digits(ends), 'PX', digits(ends - now))
+    end
   end
   results[#results + 1] = code
   results[#results + 1] = digits(ends)

@@ -185,7 +185,7 @@ async function startSlow(redis: RedisServer): Promise<Watched> {
 
 const EVENTS_SECRET = 'a secret of at least 24 bytes';
 
-/** Callers ask for more than their limits, the receiver of events refuses them, and requests are longer than a line of the decision log takes; a reload brings more rules than METRIC_SERIES_MAX. */
+/** Callers ask for more than their limits, and for more than a line of the decision log takes; no event is taken; a reload brings more rules than METRIC_SERIES_MAX. */
 async function startRules(): Promise<Watched> {
   const hourly = (requests: number) => `unit: hour, requests_per_unit: ${requests}`;
   const rollout = (percent: number) => `{ by: tried, percent: ${percent}, stop_if: { denied_above: 2%, for: 4s } }`;
