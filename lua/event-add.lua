@@ -53,7 +53,7 @@ for i = FIRST_MARK, #KEYS do
   else
     code = ADDED
     last, bytes, length = last + 1, bytes + #text, length + 1
-    -- Of one width: events that are due at one time are in the order of their numbers.
+    -- One width for all, so that events that are due at one time are in the order of their numbers.
     local number, now_text = string.format('%016.0f', last), digits(now)
     local full_id = stays ~= '' and stays ~= '0' and id .. '.' .. now_text or id
     redis.call('HSET', TEXTS, number, '0 ' .. now_text .. ' ' .. full_id .. ' ' .. text)

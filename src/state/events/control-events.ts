@@ -18,7 +18,7 @@ export interface ControlMarkOptions {
   readonly nowMs: number;
 }
 
-/** The mark of a change; undefined: it is no event, or an old one. The version is the time of its write in microseconds. */
+/** The mark of a change; undefined: the change is too old, or has no event. The version is the time of its write in microseconds. */
 export function controlMark({ version, record }: LoggedChange, { privacy, nowMs }: ControlMarkOptions): Mark | undefined {
   const type = record && typeOf(record);
   if (record === undefined || type === undefined) return undefined;

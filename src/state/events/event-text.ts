@@ -32,7 +32,7 @@ export interface EventContent {
   readonly data: JsonObject;
 }
 
-/** What values of requests look like in events: the same as in the decision log. */
+/** How events show values of requests: as the decision log does. */
 export interface EventPrivacy {
   /** The value of an entry, or its hash. */
   value(key: ByteString, value: ByteString): string;

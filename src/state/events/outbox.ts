@@ -28,7 +28,7 @@ export interface Mark {
 }
 
 /**
- * What became of a mark. `known`: it was set before. `full`: the outbox is, so the mark was not set either, and the next try may set it.
+ * The outcome for a mark. `known`: it was set before. `full`: the outbox is, so the mark was not set either, and the next try may set it.
  */
 export type MarkOutcome = 'added' | 'known' | 'late' | 'full';
 

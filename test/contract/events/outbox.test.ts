@@ -1,4 +1,4 @@
-/** An outbox keeps one event for each mark, gives it to one process at a time, and is bounded, in Redis and in memory. */
+/** An outbox keeps one event for each mark, gives it to one process at a time, and is bounded. */
 
 import type { Mark, Outbox, OutboxBounds } from '../../../src/state/events/outbox';
 import { LISTED_MAX } from '../../../src/state/events/outbox';

@@ -1,4 +1,4 @@
-/** Whatever three instances see, and whichever of them die, each line of each bucket has one event in each window that passes it. */
+/** Each line of each bucket has one event in each window, whichever instances see it or die. */
 
 import { makeShouldRateLimit, type Decide } from '../../../src/should-rate-limit';
 import type { Limit } from '../../../src/domain/rule/limit';

@@ -1,4 +1,4 @@
-/** Three instances on one Redis send each event once, also if one is killed, and what Redis loses is counted. */
+/** Three instances on one Redis send each event once, also if one is killed. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -97,7 +97,7 @@ const linesOf = (values: readonly string[]) =>
 const repeat = (value: string, times: number) => new Array<string>(times).fill(value);
 
 test(
-  'each line of each bucket comes once from three instances, of which one is killed midway',
+  'each line of each bucket comes once from three instances, although one is killed midway',
   async () => {
     const [one, two, three] = [await start(), await start(), await start()];
     const merchants = ['a', 'b', 'c'];

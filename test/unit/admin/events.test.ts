@@ -1,4 +1,4 @@
-/** The list of events shows those given up first, then those that wait and those delivered, and says when events are off. */
+/** The list of events shows each state, and says when events are off. */
 
 import { MemoryOutbox } from '../../../src/state/events/memory-outbox';
 import { callAdmin } from '../../support/admin/admin-client';

@@ -1,4 +1,4 @@
-/** Blocks, passes, penalties and rollouts that a guard stopped are events, and values that are hashed elsewhere are hashed in them. */
+/** Blocks, passes, penalties and stopped rollouts are events, in which hashed values stay hashed. */
 
 import { toByteString } from '../../../src/domain/descriptor/byte-string';
 import { HashedValues } from '../../../src/server/observability/decision-log/hashed-values';

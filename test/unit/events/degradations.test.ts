@@ -1,4 +1,4 @@
-/** A line of the health check is an event when it comes and when it goes, at most once a minute. */
+/** A line of the health check is an event when it comes and when it goes. */
 
 import { Degradations, QUIET_MS } from '../../../src/state/events/degradations';
 import type { Mark } from '../../../src/state/events/outbox';

@@ -1,4 +1,4 @@
-/** Events are tried again with growing waits until they are too old, and an acknowledgement that is lost repeats an event with its id. */
+/** Events are tried again with growing waits until they are too old. */
 
 import { Deliverer, type Delivery } from '../../../src/state/events/deliverer';
 import { MemoryOutbox } from '../../../src/state/events/memory-outbox';

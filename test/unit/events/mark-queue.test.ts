@@ -1,4 +1,4 @@
-/** The queue of marks is bounded in number and bytes, keeps what the store did not take, and counts each loss. */
+/** The queue of marks is bounded, keeps what the store did not take, and counts each loss. */
 
 import { MarkQueue, QUEUE_BYTES_MAX, QUEUE_MARKS_MAX, type QueueOutcome } from '../../../src/state/events/mark-queue';
 import { MemoryOutbox } from '../../../src/state/events/memory-outbox';

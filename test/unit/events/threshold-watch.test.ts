@@ -1,4 +1,4 @@
-/** A bucket that passes an event line queues one mark for the line and window, whatever the hits do after that. */
+/** A bucket that passes an event line queues one mark for the line and window. */
 
 import { anyValueEntry } from '../../../src/domain/bucket/bucket-key';
 import type { Limit } from '../../../src/domain/rule/limit';

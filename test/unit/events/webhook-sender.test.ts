@@ -1,4 +1,4 @@
-/** A receiver that is slow, dead, redirecting, answering without end or at a private address takes no event and harms nothing. */
+/** A receiver that is slow, dead, redirecting, endless or at a private address harms nothing. */
 
 import { createHmac, randomUUID } from 'node:crypto';
 import type { lookup } from 'node:dns';

@@ -1,4 +1,4 @@
-/** There are no events by default, and they need a receiver and a secret that cannot be found by trying all. */
+/** Events need a receiver and a secret that cannot be found by trying all. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

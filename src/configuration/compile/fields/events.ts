@@ -68,7 +68,7 @@ const FIELDS = {
     type: percentList(),
     of: 'Weir',
     required: 'list used shares of the limit, such as [80%, 100%]',
-    meaning: 'Used shares of the limit (of its burst, if it has one). Each is sent once in each window.',
+    meaning: 'Used shares of the limit, as `at` of `soft`.',
     example: '[50%, 80%, 100%]',
     mistakes: [{ write: 'at: ~', says: 'is missing; list used shares of the limit, such as [80%, 100%]' }],
   }),

@@ -256,7 +256,7 @@ const FIELDS = {
     type: mapOf(EVENTS),
     of: 'Weir',
     unset: 'none',
-    meaning: 'Used shares of the limit that are sent as events, once in each window ([events.md](events.md)).',
+    meaning: 'Used shares of the limit that are sent as [events](events.md).',
     example: '{ at: [80%, 100%] }',
     counts: true,
     shown: ({ events }) => events && `events: ${events.map(({ at }) => percentText(at / WHOLE_AT)).join(', ')}`,

@@ -1,7 +1,7 @@
-/** Event lines: used shares of a limit that are told to a receiver once in each window. */
+/** Event lines: used shares of a limit that a receiver learns of once in each window. */
 
-import { TRAITS } from '../../algorithm/algorithms';
-import type { Limit } from '../limit';
+import { TRAITS, type BucketAlgorithm } from '../../algorithm/algorithms';
+import type { Calendar } from '../calendar';
 
 export interface EventLine {
   /** As in `SoftLine`. */
@@ -14,11 +14,20 @@ export type EventSpan = { readonly endUs: number } | { readonly periodUs: number
 /** Edges of calendar windows lie on whole minutes. */
 const CALENDAR_GRAIN_US = 60_000_000;
 
+/** The part of a limit that says in which time it restores hits. */
+export interface SpanLimit {
+  readonly algorithm: BucketAlgorithm;
+  readonly windowUs: number;
+  readonly capacity: number;
+  readonly requestsPerUnit: number;
+  readonly calendar?: Calendar | undefined;
+}
+
 /**
  * The end of the window is rounded to an edge: the parts of a split request may be decided on clocks that differ a little. Limits without
  * windows have the time in which an empty bucket fills.
  */
-export function eventSpan(limit: Limit, verdict: { readonly nowUs: number; readonly resetAfterUs: number }): EventSpan {
+export function eventSpan(limit: SpanLimit, verdict: { readonly nowUs: number; readonly resetAfterUs: number }): EventSpan {
   const { algorithm, windowUs, capacity, requestsPerUnit, calendar } = limit;
   const { restores, burst } = TRAITS[algorithm];
   if (restores === 'at-window-end') {

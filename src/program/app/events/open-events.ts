@@ -124,7 +124,10 @@ type Reported = Pick<DelivererParts, 'onDelivery' | 'onFacts' | 'onGone' | 'onEr
   readonly onOutcome: (outcome: MarkOutcome | 'queued' | 'queue_full') => void;
 };
 
-/** What metrics and log say of all queues and outboxes of this process. */
+/** The fields of a log line about a failure. */
+type Failed = Readonly<Record<'error', string>>;
+
+/** The metrics and log lines of all queues and outboxes of this process. */
 class Report {
   private readonly facts: Record<OutboxName, Pick<OutboxFacts, 'events' | 'oldestMs'>> = {
     shared: { events: 0, oldestMs: 0 },
@@ -132,9 +135,9 @@ class Report {
   };
   private readonly counts: Counter<'outcome'>;
   private readonly log: Logger;
-  private readonly troubles: ThrottledLog<{ readonly error: string }>;
-  private readonly givenUp: ThrottledLog<{ readonly error: string }>;
-  private readonly failures: ThrottledLog<{ readonly error: string }>;
+  private readonly troubles: ThrottledLog<Failed>;
+  private readonly givenUp: ThrottledLog<Failed>;
+  private readonly failures: ThrottledLog<Failed>;
 
   constructor({ registry, log }: OpenContext) {
     this.log = log;
@@ -142,16 +145,15 @@ class Report {
       events: this.facts.shared.events + this.facts.own.events,
       oldestMs: Math.max(this.facts.shared.oldestMs, this.facts.own.oldestMs),
     }));
-    const throttled = (code: 'events_failed' | 'events_given_up' | 'events_outbox_failed') =>
-      new ThrottledLog<{ readonly error: string }>({
-        write: (sentence, fields) => {
-          log.warn(event(code, fields), sentence);
-        },
-        nowMs: monotonicNowMs,
-      });
-    this.troubles = throttled('events_outbox_failed');
-    this.givenUp = throttled('events_given_up');
-    this.failures = throttled('events_failed');
+    this.troubles = throttled((sentence, fields) => {
+      log.warn(event('events_outbox_failed', fields), sentence);
+    });
+    this.givenUp = throttled((sentence, fields) => {
+      log.warn(event('events_given_up', fields), sentence);
+    });
+    this.failures = throttled((sentence, fields) => {
+      log.warn(event('events_failed', fields), sentence);
+    });
   }
 
   of(name: OutboxName): Reported {
@@ -189,6 +191,10 @@ class Report {
     }
     this.facts[name] = { events, oldestMs };
   }
+}
+
+function throttled(write: (sentence: string, fields: Failed) => void): ThrottledLog<Failed> {
+  return new ThrottledLog<Failed>({ write, nowMs: monotonicNowMs });
 }
 
 function privacyOf({ hashing }: EventChoice): EventPrivacy {

@@ -35,7 +35,7 @@ const special = SPECIAL.map(read);
 const publicIpv6 = read(PUBLIC_IPV6);
 const specialIpv6 = SPECIAL_IPV6.map(read);
 
-/** An IPv4 address in IPv6 form counts as the IPv4 address. What cannot be read is not public. */
+/** An IPv4 address in IPv6 form counts as the IPv4 address. A text that is not an address is not public. */
 export function isPublicAddress(text: string): boolean {
   const words = parseAddress(text);
   if (words === undefined) return false;

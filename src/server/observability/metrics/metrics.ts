@@ -450,21 +450,21 @@ export const EVENT_METRICS = {
     type: 'counter',
     name: 'weir_events_total',
     labels: ['outcome'],
-    help: 'Steps of events: queued in this process, added to the outbox, known (added before), delivered, failed (a try), undelivered (given up), and losses: queue_full and outbox_full (tried again at the next request), late, lost (by Redis).',
+    help: 'Steps of events: queued, added, known (added before), delivered, failed (a try), undelivered (given up), queue_full, outbox_full, late or lost (by Redis).',
   },
   eventsWaiting: {
     type: 'gauge',
     name: 'weir_events_outbox',
     labels: [],
     aggregator: 'max',
-    help: 'Events in the outbox that are not delivered yet, of all instances on the same Redis.',
+    help: 'Events that wait, of all instances.',
   },
   eventsOldest: {
     type: 'gauge',
     name: 'weir_events_oldest_seconds',
     labels: [],
     aggregator: 'max',
-    help: 'Age of the oldest event in the outbox, as this instance last saw it.',
+    help: 'Age of the oldest event that waits.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 

@@ -22,7 +22,7 @@ export const events = route({
   id: 'listEvents',
   tag: 'system',
   role: 'support',
-  summary: `Lists events of limits and instances over all instances: at most ${LISTED_MAX} that wait, and the latest ${LISTED_MAX} that were delivered and that were given up.`,
+  summary: `Lists events: at most ${LISTED_MAX} that wait, and as many of the latest that were delivered or given up.`,
   reply: object({
     enabled: Type.Boolean({ description: 'Whether EVENTS_URL is set.' }),
     waiting: Type.Integer({ minimum: 0, description: 'Events that wait for their delivery.' }),
@@ -51,7 +51,7 @@ export const events = route({
   },
 });
 
-/** Those whose text another hand wrote are left out. */
+/** Events whose text another hand wrote are left out. */
 function showAll(list: readonly ListedEvent[] = [], state: 'waiting' | 'delivered' | 'undelivered') {
   return list.flatMap(({ id, text, atMs, tries }) => {
     const content = readContent(text);
