@@ -1,7 +1,6 @@
 /** Event lines: used shares of a limit that a receiver learns of once in each window. */
 
 import { TRAITS, type BucketAlgorithm } from '../../algorithm/algorithms';
-import type { Calendar } from '../calendar';
 
 export interface EventLine {
   /** As in `SoftLine`. */
@@ -20,7 +19,7 @@ export interface SpanLimit {
   readonly windowUs: number;
   readonly capacity: number;
   readonly requestsPerUnit: number;
-  readonly calendar?: Calendar | undefined;
+  readonly calendar?: object | undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** `weir block`: denies every request with a descriptor that it selects. */
 
-import { recordCommand } from './record/record-command';
+import { recordCommand } from './record-command';
 import { ENTRIES_OPTION, readSelector, showEntries } from './values/entries-text';
 
 export const block = recordCommand({

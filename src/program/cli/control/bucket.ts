@@ -3,7 +3,7 @@
 import type { Bucket, Operations } from '../../../administration/admin-client/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlCommand } from './control-command';
-import { checksOf } from './record/record-command';
+import { checksOf } from './record-command';
 import { readDescriptorTexts, showEntries } from './values/entries-text';
 import { idleLines } from './values/idle-lines';
 import { limitTable } from './values/limit-table';

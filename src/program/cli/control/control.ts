@@ -1,7 +1,7 @@
 /** `weir control`: what to do when the store has lost control data that instances keep in force. */
 
 import { action, type ControlCommand } from './control-command';
-import { checksOf } from './record/record-command';
+import { checksOf } from './record-command';
 
 const REASON = { reason: { type: 'string', form: 'TEXT', help: 'why; for the audit log' } } as const;
 

@@ -3,7 +3,7 @@
 import { LIMIT_MAX } from '../../../domain/rule/limit';
 import { readWhole } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
-import { CHECK_OPTIONS, checksOf } from './record/record-command';
+import { CHECK_OPTIONS, checksOf } from './record-command';
 import { DESCRIPTOR_OPTIONS, WRITE_OPTIONS, readTarget } from './values/target';
 import { textTable } from './values/text-table';
 

@@ -1,7 +1,7 @@
 /** `weir override`: other limits for the descriptors that it selects, in force or tried beside those of the rule. */
 
 import { action, type ControlAction } from './control-command';
-import { changeOptions, readChange, recordCommand, writtenText, type RecordFields } from './record/record-command';
+import { changeOptions, readChange, recordCommand, writtenText, type RecordFields } from './record-command';
 import { ENTRIES_OPTION, readSelector, showEntries } from './values/entries-text';
 import { LIMIT_FORM, readLimit, showLimit } from './values/limit-text';
 import type { WrittenOverride } from '../../../administration/admin-client/operations';

@@ -1,6 +1,6 @@
 /** `weir pass`: makes the descriptors that it selects unlimited. */
 
-import { recordCommand } from './record/record-command';
+import { recordCommand } from './record-command';
 import { ENTRIES_OPTION, readSelector, showEntries } from './values/entries-text';
 
 export const pass = recordCommand({

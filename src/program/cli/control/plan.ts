@@ -3,7 +3,7 @@
 import type { PlanInForce } from '../../../administration/admin-client/operations';
 import { action, type ControlAction } from './control-command';
 
-import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record/record-command';
+import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record-command';
 import { LIMIT_FORM, readLimit, showLimit } from './values/limit-text';
 import { COUNT_OPTION, readPages, withMore } from './values/pages';
 import { fieldList, textTable } from './values/text-table';

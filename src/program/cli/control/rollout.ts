@@ -5,7 +5,7 @@ import { AdminError } from '../admin/admin-error';
 import type { AdminClient, Preconditions } from '../admin/admin-client';
 import { UsageError } from '../usage-error';
 import { action, type ActionCall, type ControlCommand, type ControlOptions, type Values } from './control-command';
-import { changeOptions, readChange } from './record/record-command';
+import { changeOptions, readChange } from './record-command';
 import { showLimit } from './values/limit-text';
 import { fieldList, textTable } from './values/text-table';
 import { showTime } from './values/until';

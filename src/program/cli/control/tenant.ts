@@ -5,7 +5,7 @@ import { printable } from '../admin/printable';
 import { action, type ControlAction } from './control-command';
 import { runImport } from './import/run-import';
 import { FORMATS } from './import/tenant-rows';
-import { AHEAD_OPTION, CHECK_OPTIONS, checksOf, DOMAIN_OPTION, REASON_OPTION, recordCommand } from './record/record-command';
+import { AHEAD_OPTION, CHECK_OPTIONS, checksOf, DOMAIN_OPTION, REASON_OPTION, recordCommand } from './record-command';
 import { showEntries, selectorText } from './values/entries-text';
 import { idleLines } from './values/idle-lines';
 import { limitTable } from './values/limit-table';

@@ -1,12 +1,12 @@
 /** The actions of every kind of record: list, show, set and delete. */
 
-import type { AdminClient, Preconditions } from '../../admin/admin-client';
-import { printable } from '../../admin/printable';
-import { UsageError } from '../../usage-error';
-import { action, type ControlCommand, type ControlOptions, type Values, type WriteWarning } from '../control-command';
-import { COUNT_OPTION, readPages, withMore } from '../values/pages';
-import { fieldList, textTable, type Cell } from '../values/text-table';
-import { readUntil, shortTime, showTime } from '../values/until';
+import type { AdminClient, Preconditions } from '../admin/admin-client';
+import { printable } from '../admin/printable';
+import { UsageError } from '../usage-error';
+import { action, type ControlCommand, type ControlOptions, type Values, type WriteWarning } from './control-command';
+import { COUNT_OPTION, readPages, withMore } from './values/pages';
+import { fieldList, textTable, type Cell } from './values/text-table';
+import { readUntil, shortTime, showTime } from './values/until';
 
 /** The common fields of all records. */
 interface WrittenRecord {
