@@ -4,7 +4,7 @@
 // First import: as PID 1 of a container, the process would miss a signal that arrives while the other modules load.
 import './program/cli/stop-signals';
 import type { CompletableAction, CompletableCommand } from './program/cli/completion/branch';
-import { CONTROL_COMMANDS } from './program/cli/control/commands';
+import { CONTROL_COMMANDS } from './program/cli/control/table/commands';
 import type { ControlCommand } from './program/cli/control/control-command';
 import type { runTestsBeside as RunTestsBeside } from './program/cli/test/coverage';
 import { UsageError } from './program/cli/usage-error';

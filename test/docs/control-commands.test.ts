@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ADMIN_ROUTES } from '../../src/administration/admin/routes/routes';
 import { renderOperations } from '../../scripts/generate/docs/client-operations';
-import { CONTROL_COMMANDS } from '../../src/program/cli/control/commands';
+import { CONTROL_COMMANDS } from '../../src/program/cli/control/table/commands';
 import { runControl } from '../../src/program/cli/control/control-command';
 import { startAdminServer, TOKENS } from '../support/admin/admin-server';
 import { loadControlCommand } from '../support/admin/control-command';

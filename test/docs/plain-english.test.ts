@@ -15,6 +15,7 @@ import {
   METRICS,
   REPORT_METRICS,
   DECISION_LOG_METRICS,
+  EVENT_METRICS,
   TRACE_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
@@ -166,6 +167,7 @@ function textsToRead(): Passage[] {
     { CERTIFICATE_METRIC },
     TRACE_METRICS,
     DECISION_LOG_METRICS,
+    EVENT_METRICS,
     RULE_METRICS,
     DOMAIN_METRICS,
   ].flatMap((table) => Object.values<MetricRow>(table));

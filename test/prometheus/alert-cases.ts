@@ -251,6 +251,13 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     resolvedAt: 30,
     labels: { ...INSTANCE, reason: 'full' },
   },
+  WeirEventsUndelivered: {
+    input: { [`weir_events_oldest_seconds{${TARGET}}`]: '0x10 301x10 0x20' },
+    quietAt: 10,
+    firesAt: 14,
+    resolvedAt: 25,
+    labels: { job: 'weir' },
+  },
 };
 
 const FALLBACK = `weir_fallback_decisions_total{${TARGET}}`;

@@ -10,6 +10,7 @@ import { DEFAULT_ALERT_OPTIONS, type AlertOptions } from '../../scripts/generate
 import { httpRequest } from '../support/clients/http-client';
 import { RlsClient, type AskedDescriptor } from '../support/clients/rls-client';
 import { writeConfig } from '../support/config/temp-config';
+import { startReceiver } from '../support/events/receiver';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { makeCertificates } from '../support/servers/certificates';
@@ -182,7 +183,9 @@ async function startSlow(redis: RedisServer): Promise<Watched> {
   };
 }
 
-/** Callers ask for more than their limits, and for more than a line of the decision log takes; a reload brings more rules than METRIC_SERIES_MAX. */
+const EVENTS_SECRET = 'a secret of at least 24 bytes';
+
+/** Callers ask for more than their limits, and for more than a line of the decision log takes; no event is taken; a reload brings more rules than METRIC_SERIES_MAX. */
 async function startRules(): Promise<Watched> {
   const hourly = (requests: number) => `unit: hour, requests_per_unit: ${requests}`;
   const rollout = (percent: number) => `{ by: tried, percent: ${percent}, stop_if: { denied_above: 2%, for: 4s } }`;
@@ -198,9 +201,12 @@ descriptors:
   - { key: shadow, shadow_mode: true, rate_limit: { ${hourly(1)} } }
   - { key: tried, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1, rollout: ROLLOUT } } }
   - { key: punished, rate_limit: { ${hourly(1)} }, penalty: { denials: 1, within: 1m, block: 1h } }
-  - { key: tenant, rate_limit: { ${hourly(100)} } }
+  - { key: tenant, rate_limit: { ${hourly(100)}, events: { at: [100%] } } }
 `.replace('ROLLOUT', rollout(0));
   const limits = 9;
+  const receiver = await startReceiver(EVENTS_SECRET);
+  const secret = path.join(mkdtempSync(path.join(tmpdir(), 'weir-events-')), 'secret');
+  writeFileSync(secret, EVENTS_SECRET);
   const config = writeConfig(text);
   const weir = await startWeir({
     config,
@@ -210,6 +216,9 @@ descriptors:
       METRIC_TOP_KEYS: '5',
       METRIC_SERIES_MAX: String(limits),
       DECISION_LOG: '/dev/null',
+      EVENTS_URL: receiver.url,
+      EVENTS_SECRET_FILE: secret,
+      EVENTS_ALLOW_PRIVATE_ADDRESSES: 'true',
     },
   });
   const shared = ['hourly', 'daily'].map((key) => ({ entries: { [key]: 'all' } }));
@@ -232,18 +241,28 @@ descriptors:
     .end('not HTTP/2, so that Weir ends the connection\r\n\r\n');
   return {
     weir,
-    alerts: ['WeirTopKeyDenied', 'WeirLimitNearlyUsed', 'WeirSeriesDropped', 'WeirRolloutTakenBack', 'WeirDecisionLogLost'],
+    alerts: [
+      'WeirTopKeyDenied',
+      'WeirLimitNearlyUsed',
+      'WeirSeriesDropped',
+      'WeirRolloutTakenBack',
+      'WeirDecisionLogLost',
+      'WeirEventsUndelivered',
+    ],
     begin: () => {
+      receiver.answerWith(503);
       isExcessive = true;
       writeFileSync(config, `${text.replace(rollout(0), rollout(100))}  - { key: one_more, rate_limit: { ${hourly(1)} } }\n`);
     },
     end: () => {
       isExcessive = false;
+      receiver.answerWith(204);
       writeFileSync(config, text);
     },
     stop: async () => {
       await callers.stop();
       await weir.stop();
+      await receiver.close();
     },
   };
 }

@@ -4,6 +4,7 @@ import {
   CONFIG_METRICS,
   CONTROL_METRICS,
   DECISION_LOG_METRICS,
+  EVENT_METRICS,
   METRICS,
   GUARD_METRICS,
   PENALTY_METRICS,
@@ -92,6 +93,7 @@ export function renderMetricsDoc(): string {
     ...REPORT_METRICS,
     ...TRACE_METRICS,
     ...DECISION_LOG_METRICS,
+    ...EVENT_METRICS,
   });
   return [
     HEAD,

@@ -5,6 +5,7 @@ import {
   CONFIG_METRICS,
   CONTROL_METRICS,
   DECISION_LOG_METRICS,
+  EVENT_METRICS,
   GUARD_METRICS,
   METRICS,
   WORKER_METRICS,
@@ -320,6 +321,13 @@ function partAlerts(): readonly Alert[] {
       hold: '0s',
       summary: 'Weir {{ $labels.instance }} lost lines of its decision log: {{ $labels.reason }}.',
       expression: (time) => `${sumBy(`${INSTANCE}, reason`, increase(series(DECISION_LOG_METRICS.logLost), time.range('10m')))} > 0`,
+    },
+    {
+      name: 'WeirEventsUndelivered',
+      severity: 'ticket',
+      hold: '1m',
+      summary: 'Weir of {{ $labels.job }} cannot deliver its events: the oldest waits for over 5 minutes.',
+      expression: (time) => `${maxBy(INSTALLATION, series(EVENT_METRICS.eventsOldest))} > ${time.seconds('5m')}`,
     },
   ];
 }

@@ -5,6 +5,7 @@ import {
   CONFIG_METRICS,
   CONTROL_METRICS,
   DECISION_LOG_METRICS,
+  EVENT_METRICS,
   METRICS,
   WORKER_METRICS,
   XDS_METRICS,
@@ -327,6 +328,14 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
     redFrom: 1,
     alerts: ['WeirDecisionLogLost'],
     queries: [{ expression: sumBy('reason', increase(series(DECISION_LOG_METRICS.logLost, CHOSEN), RATE_RANGE)), legend: '{{reason}}' }],
+  },
+  {
+    kind: 'graph',
+    title: 'Events that wait',
+    description: 'Events that EVENTS_URL asks for, and that the receiver does not have yet.',
+    unit: 'short',
+    alerts: ['WeirEventsUndelivered'],
+    queries: [{ expression: `max(${series(EVENT_METRICS.eventsWaiting, CHOSEN)})`, legend: 'events' }],
   },
   {
     kind: 'table',

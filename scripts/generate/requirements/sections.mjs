@@ -21,6 +21,7 @@ const SECTIONS = {
   'What answers carry': ['unit/respond'],
   'In trouble': ['faults', 'integration/engines', 'integration/redis', 'simulation', 'unit/instances', 'unit/resilience'],
   'Top keys': ['unit/top'],
+  Events: ['contract/events', 'integration/events', 'unit/events'],
   'Metrics, logs and alerts': ['prometheus', 'unit/observability'],
   Traces: ['integration/tracing', 'unit/observability/tracing'],
   'Compatibility with envoyproxy/ratelimit': ['conformance'],

@@ -694,6 +694,25 @@ export interface Operations {
     readonly query: { readonly domain?: string; readonly rule?: string };
     readonly reply: { readonly items: readonly RolloutStatus[] };
   };
+  readonly listEvents: {
+    readonly reply: {
+      readonly enabled: boolean;
+      readonly waiting: number;
+      readonly oldest_at?: string;
+      readonly delivered: number;
+      readonly undelivered: number;
+      readonly items: readonly {
+        readonly id: string;
+        readonly type: string;
+        readonly subject: string;
+        readonly time: string;
+        readonly state: 'waiting' | 'delivered' | 'undelivered';
+        readonly at: string;
+        readonly tries: number;
+        readonly data: Readonly<Record<string, unknown>>;
+      }[];
+    };
+  };
   readonly explainRequest: {
     readonly body: Request;
     readonly reply: {
@@ -920,7 +939,16 @@ export interface Operations {
       readonly settings: readonly {
         readonly name: string;
         readonly group:
-          'Listening' | 'Configuration' | 'Decisions' | 'Answers' | 'Store' | 'Logs and metrics' | 'Traces' | 'Admin API' | 'Life cycle';
+          | 'Listening'
+          | 'Configuration'
+          | 'Decisions'
+          | 'Answers'
+          | 'Store'
+          | 'Logs and metrics'
+          | 'Traces'
+          | 'Events'
+          | 'Admin API'
+          | 'Life cycle';
         readonly value: string | null;
         readonly source: 'environment' | 'default';
       }[];
@@ -1098,6 +1126,7 @@ export const OPERATIONS = {
   listPlansInForce: { method: 'GET', path: '/v1/plans-in-force' },
   listExceptions: { method: 'GET', path: '/v1/exceptions' },
   listRolloutStatus: { method: 'GET', path: '/v1/rollout-status' },
+  listEvents: { method: 'GET', path: '/v1/events' },
   explainRequest: { method: 'POST', path: '/v1/explain' },
   getTenantLimits: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}/limits' },
   simulateRequest: { method: 'POST', path: '/v1/simulate' },

@@ -14,6 +14,7 @@ import type { SettingsInForce } from '../../configuration/settings/settings-in-f
 import type { Warning } from './effect/warning';
 import type { HistoryPort } from './history/history';
 import type { RolloutCounter } from '../../state/rollout/rollout-counter';
+import type { Outbox } from '../../state/events/outbox';
 import type { InstancesPort } from '../../state/instances/instance-facts';
 import type { UsagePort } from './usage/prometheus-usage';
 import type { LiveView } from './live/live-figures';
@@ -30,6 +31,8 @@ export interface AdminBackend {
   readonly buckets: BucketsPort;
   readonly instances: InstancesPort;
   readonly rollouts: RolloutReads;
+  /** Undefined: no EVENTS_URL. */
+  readonly events?: EventReads | undefined;
   readonly tail: TailPort;
   readonly top: TopKeys;
   readonly live: LivePort;
@@ -43,6 +46,9 @@ export interface AdminBackend {
 
 /** The hits of rollouts over all instances. */
 export type RolloutReads = Pick<RolloutCounter, 'read'>;
+
+/** The events of all instances. */
+export type EventReads = Pick<Outbox, 'read'>;
 
 /** A write with warnings. */
 export interface WithoutEffect {

@@ -8,6 +8,7 @@ import { mayChange, readSession, session } from './api/session';
 import { ConnectionBanner } from './parts/connection-banner';
 import { Masthead } from './parts/masthead';
 import { AuditPage } from './pages/audit';
+import { EventsPage } from './pages/events';
 import { ExceptionsPage } from './pages/exceptions';
 import { InstancesPage } from './pages/instances';
 import { LimitedPage } from './pages/limited';
@@ -41,6 +42,7 @@ const PAGES: readonly Page[] = [
   { name: 'try', title: 'Try', View: TryPage, isListed: true },
   { name: 'tail', title: 'Live tail', View: TailPage, isListed: true, needsSupport: true },
   { name: 'audit', title: 'Audit', View: AuditPage, isListed: true, needsSupport: true },
+  { name: 'events', title: 'Events', View: EventsPage, isListed: true, needsSupport: true },
   { name: 'instances', title: 'Instances', View: InstancesPage, isListed: true },
 ];
 

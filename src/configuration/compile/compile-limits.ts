@@ -17,6 +17,7 @@ import {
 import type { ValuesOf } from './field-types/field';
 import type { StagedLimits } from '../../domain/rule/rule-set';
 import { StageCompiler, type LimitOwner } from './compile-stages';
+import { eventLinesOf } from './fields/events';
 import type { RESERVATIONS } from './fields/reservations';
 import { amountFormOf } from './fields/show';
 import { softLinesOf } from './fields/soft';
@@ -136,6 +137,7 @@ export class LimitCompiler {
       reservations: reservations && reservationTermsOf(reservations.value),
       soft: fields.soft && softLinesOf(fields.soft.value),
       show: fields.show && amountFormOf(fields.show.value),
+      events: fields.events && eventLinesOf(fields.events.value),
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),
     });

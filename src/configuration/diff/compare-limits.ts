@@ -2,7 +2,7 @@
 
 import { TRAITS } from '../../domain/algorithm/algorithms';
 import { DEFAULT_RESERVATION_TERMS, overdraftMaxOf, rateText, windowName, type Limit } from '../../domain/rule/limit';
-import { WHOLE_AT, type SoftLine } from '../../domain/rule/soft/soft-line';
+import { WHOLE_AT, type Line, type SoftLine } from '../../domain/rule/soft/soft-line';
 import { percentText } from '../../lib/value-texts';
 import { together, type Change, type Direction } from './change';
 
@@ -82,6 +82,10 @@ function softText(lines: readonly SoftLine[]): string {
     .join(', ');
 }
 
+function linesText(lines: readonly Line[]): string {
+  return lines.map(({ at }) => percentText(at / WHOLE_AT)).join(', ');
+}
+
 const NEUTRAL = (): Direction => 'none';
 
 const TERMS: readonly Term[] = [
@@ -95,6 +99,7 @@ const TERMS: readonly Term[] = [
   },
   { what: 'soft', of: ({ soft }) => (soft === undefined ? 'none' : softText(soft)), direction: NEUTRAL },
   { what: 'show', of: ({ show }) => (show === undefined ? 'hits' : `${show.unit} of ${show.divide}`), direction: NEUTRAL },
+  { what: 'events', of: ({ events }) => (events === undefined ? 'none' : linesText(events)), direction: NEUTRAL },
   { what: 'leases', of: ({ leases = 'as the setting' }) => leases, direction: NEUTRAL },
   // A report that was a request like others, or the reverse, changes what is left for all.
   { what: 'overdraft', of: (limit) => String(overdraftMaxOf(limit) ?? 'none'), direction: () => 'both' },

@@ -9,7 +9,13 @@ import { SettingsError } from './table/settings-error';
 export interface DecisionLogChoice {
   readonly place: Exclude<DecisionLogPlace, 'off'>;
   /** Undefined: no value is hashed. */
-  readonly hashing: { readonly keys: readonly string[]; readonly secret: string } | undefined;
+  readonly hashing: Hashing | undefined;
+}
+
+export interface Hashing {
+  /** Keys of entries whose values are hashed; `*`: all. */
+  readonly keys: readonly string[];
+  readonly secret: string;
 }
 
 /** A shorter secret could be found by trying all. */
@@ -17,9 +23,15 @@ const SECRET_BYTES_MIN = 16;
 
 /** Undefined: it is off. Throws SettingsError for hashes without a good secret. */
 export function chooseDecisionLog(settings: Settings): DecisionLogChoice | undefined {
-  const { decisionLog: place, decisionLogHashKeys: keys } = settings;
+  const { decisionLog: place } = settings;
   if (place === 'off') return undefined;
-  return { place, hashing: keys === undefined ? undefined : { keys, secret: secretOf(settings) } };
+  return { place, hashing: hashingOf(settings) };
+}
+
+/** Undefined: no value is hashed. Throws SettingsError for hashes without a good secret. */
+export function hashingOf(settings: Settings): Hashing | undefined {
+  const { decisionLogHashKeys: keys } = settings;
+  return keys === undefined ? undefined : { keys, secret: secretOf(settings) };
 }
 
 function secretOf({ decisionLogHashSecret: given, decisionLogHashSecretFile: file }: Settings): string {

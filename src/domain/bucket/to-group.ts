@@ -124,6 +124,16 @@ function countLimits(matches: readonly Match[]): number {
   return count;
 }
 
+/** The entries that name the bucket of a limit: without the class of a reserve, and with the owner of a pool in place of its member. */
+export function bucketEntries(
+  sent: readonly Entry[],
+  { reserve }: Pick<Match, 'reserve'>,
+  { pool }: Pick<Limit, 'pool'>,
+): readonly Entry[] {
+  const entries = countedEntries(sent, reserve);
+  return pool === undefined ? entries : entriesOfOwner(entries, pool);
+}
+
 interface ToGroupInput {
   readonly request: RateLimitRequest;
   readonly matched: RequestMatch;

@@ -1,8 +1,7 @@
 /** Adds to an allowed request what the soft lines of its limits say: headers for the backend and the client, and metadata. */
 
 import type { Header } from '../decide/decision';
-import type { Verdict } from '../bucket/take';
-import { passedLine, WHOLE_AT, type SoftHeader, type SoftLine } from '../rule/soft/soft-line';
+import { passedLine, wholeBucket, WHOLE_AT, type SoftHeader, type SoftLine } from '../rule/soft/soft-line';
 import type { DecidedRequest } from './decided/decided-request';
 
 export interface SoftAdditions {
@@ -22,10 +21,11 @@ export function softAdditions({ matched, verdict, decision }: DecidedRequest): S
   let lines: readonly SoftLine[] = [];
   let next = 0;
   for (const { limits } of matched.matches) {
-    for (const { soft, capacity, reserved = 0 } of limits) {
+    for (const limit of limits) {
+      const { soft } = limit;
       const taken = verdict.verdicts[next];
       next += 1;
-      const passed = soft === undefined || taken === undefined ? undefined : passedLine(soft, wholeOf(taken, { capacity, reserved }));
+      const passed = soft === undefined || taken === undefined ? undefined : passedLine(soft, wholeBucket(taken, limit));
       if (soft === undefined || passed === undefined || (highest !== undefined && passed.at <= highest.at)) continue;
       highest = passed;
       lines = soft;
@@ -39,11 +39,6 @@ export function softAdditions({ matched, verdict, decision }: DecidedRequest): S
     responseHeaders: headersOf(passed.map(({ responseHeaders }) => responseHeaders)),
     atPercent: (at * 100) / WHOLE_AT,
   };
-}
-
-/** Lines are parts of the whole limit, whatever the class of a reserve may use. */
-function wholeOf({ remaining, debt = 0 }: Verdict, { capacity, reserved }: { readonly capacity: number; readonly reserved: number }) {
-  return { capacity: capacity + reserved, remaining: Math.max(0, remaining + reserved - debt) };
 }
 
 /** Each name once, with the value of the highest line that has it. */

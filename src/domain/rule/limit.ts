@@ -7,6 +7,7 @@ import type { AmountForm } from '../../lib/text/amount';
 import { isCalendarUnit, type Calendar } from '../descriptor/calendar';
 import { ByPart } from './reserve/by-part';
 import { reservedHits } from './reserve/reserve';
+import type { EventLine } from './soft/event-line';
 import type { SoftLine } from './soft/soft-line';
 import type { Stage } from './stage/stage';
 import type { ByteString } from '../descriptor/descriptor';
@@ -78,6 +79,8 @@ export interface LimitTerms {
   readonly soft?: readonly SoftLine[] | undefined;
   /** How people read its hits. Absent: as hits. */
   readonly show?: AmountForm | undefined;
+  /** In ascending order. Absent: none. */
+  readonly events?: readonly EventLine[] | undefined;
 }
 
 export interface Limit extends LimitTerms {
@@ -216,7 +219,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     };
   }
   const calendar = calendarOf(spec);
-  const { failureMode, responseHeaders, responseBody, overdraft, leases, reservations, soft, show } = terms;
+  const { failureMode, responseHeaders, responseBody, overdraft, leases, reservations, soft, show, events } = terms;
   // In one literal: requests bring limits, and V8 is slow with the spread of an object of another function.
   return {
     requestsPerUnit,
@@ -235,6 +238,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     ...(reservations && { reservations }),
     ...(soft && { soft }),
     ...(show && { show }),
+    ...(events && { events }),
   };
 }
 

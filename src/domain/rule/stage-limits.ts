@@ -89,7 +89,7 @@ const bases = new WeakMap<Limit, Limit>();
 function stagedLimit(limit: Limit, candidate: Limit): Limit {
   const known = stagedLimits.get(limit);
   if (known !== undefined) return known;
-  const { name, failureMode, responseHeaders, responseBody, leases, reservations, soft, show } = limit;
+  const { name, failureMode, responseHeaders, responseBody, leases, reservations, soft, show, events } = limit;
   const { requestsPerUnit, unit, unitMultiplier, algorithm, windowUs, capacity, calendar, overdraft } = candidate;
   const staged: Limit = {
     requestsPerUnit,
@@ -109,6 +109,7 @@ function stagedLimit(limit: Limit, candidate: Limit): Limit {
     ...(reservations && { reservations }),
     ...(soft && { soft }),
     ...(show && { show }),
+    ...(events && { events }),
   };
   stagedLimits.set(limit, staged);
   bases.set(staged, limit);

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { monotonicNowMs } from '../../lib/clock';
 import { asError } from '../../lib/errors';
 import { Pace, runInSlices, SHORT_SLICE_MS } from '../../lib/slices';
-import { CONTROL_KINDS, fieldOf, type RecordKey, type StoredRecord } from './control-record';
+import { CONTROL_KINDS, fieldOf, keyOf, type RecordKey, type StoredRecord } from './control-record';
 import type { ControlData } from './control-data';
 import type { ControlStore, LoggedChange, LogAnswer, Position, ScanPage, ScanQuery } from './control-store';
 
@@ -55,6 +55,8 @@ export interface ControlFollowerOptions {
   /** The clock of this process, in microseconds since 1970. */
   readonly nowUs: () => number;
   readonly onState: (state: FollowerState) => void;
+  /** Called with each change of the log, and with each record when all are read: a first write may be seen there alone. */
+  readonly onChange?: ((change: LoggedChange) => void) | undefined;
   /** Called after all records were read. */
   readonly onSnapshot?: (read: { readonly records: number; readonly ms: number }) => void;
   /** Default: 100. */
@@ -311,6 +313,7 @@ export class ControlFollower {
   private async applyPage(records: readonly StoredRecord[]): Promise<void> {
     for (const stored of records) {
       this.options.data.applyUnlessEnded(stored, this.storeNowUs);
+      this.options.onChange?.({ key: keyOf(stored.record), ...stored });
       if (this.pace.isOver) await this.pace.nextSlice();
     }
   }
@@ -319,6 +322,7 @@ export class ControlFollower {
     const pace = new Pace(SHORT_SLICE_MS);
     for (const change of changes) {
       this.options.data.apply(change);
+      this.options.onChange?.(change);
       if (change.unreadable !== undefined) this.noteUnreadable(nameOf(change.key));
       else this.unreadable.delete(nameOf(change.key));
       if (pace.isOver) await pace.nextSlice();

@@ -167,7 +167,9 @@ const MISTAKES: readonly Mistake[] = [
   {
     reference: null,
     files: [descriptor(`unit: day, ${LIMIT}`)],
-    lines: ['a.yaml:3:15: descriptors[0].unit: unknown key in a descriptor; it belongs inside rate_limit or inside show or inside candidate'],
+    lines: [
+      'a.yaml:3:15: descriptors[0].unit: unknown key in a descriptor; it belongs inside rate_limit or inside show or inside candidate',
+    ],
   },
   {
     reference: null,

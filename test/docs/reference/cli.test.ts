@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { ASK_OPTIONS, ASK_USAGE } from '../../../src/program/cli/ask';
 import { CHECK_OPTIONS, CHECK_USAGE } from '../../../src/program/cli/check';
 import { COMPLETION_USAGE } from '../../../src/program/cli/completion/completion';
-import { CONTROL_COMMANDS } from '../../../src/program/cli/control/commands';
+import { CONTROL_COMMANDS } from '../../../src/program/cli/control/table/commands';
 import { optionsOf, usageOf } from '../../../src/program/cli/control/control-command';
 import { EXPLAIN_OPTIONS, EXPLAIN_USAGE } from '../../../src/program/cli/explain/explain';
 import { REPLAY_OPTIONS, REPLAY_USAGE } from '../../../src/program/cli/replay/replay';

@@ -19,7 +19,7 @@ const CONFIG = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { uni
 
 /** As `weir help` lists them. */
 const COMMAND_NAMES =
-  'serve, check, explain, test, diff, simulate, replay, settings, schema, ask, reserve, tenant, plan, override, block, pass, rollout, exceptions, credit, bucket, top, tail, audit, control, instances, completion, version, help';
+  'serve, check, explain, test, diff, simulate, replay, settings, schema, ask, reserve, tenant, plan, override, block, pass, rollout, exceptions, credit, bucket, top, tail, audit, control, events, instances, completion, version, help';
 
 type Command = (input: { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }) => unknown;
 

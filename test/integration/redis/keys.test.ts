@@ -10,6 +10,7 @@ import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';
 import { readAclLine } from '../../support/docs/acl-line';
 import { tableRows } from '../../support/docs/markdown';
+import { startReceiver, type EventReceiver } from '../../support/events/receiver';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeTestClient, type TestClient } from '../../support/redis/redis-store';
@@ -20,7 +21,7 @@ const CONFIG = writeConfig(`
 domain: d
 descriptors:
   - key: user
-    rate_limit: { unit: hour, requests_per_unit: 100, reservations: { max_share: 0.5 }, algorithm: fixed_window }
+    rate_limit: { unit: hour, requests_per_unit: 100, reservations: { max_share: 0.5 }, algorithm: fixed_window, events: { at: [1%] } }
   - key: token
     rate_limit: { unit: hour, requests_per_unit: 100, algorithm: token_bucket }
   - key: leaky
@@ -47,24 +48,39 @@ const { rules, prefix } = readAclLine();
 /** The commands that the page says reservations need beside the line. */
 const RESERVATION_COMMANDS = /^- \[Reservations\].* also need `([^`]+)`/m.exec(readFileSync('docs/redis.md', 'utf8'))![1]!.split(' ');
 
+/** The same for events. */
+const EVENT_COMMANDS = /^- \[Events\].* need `([^`]+)`/m.exec(readFileSync('docs/redis.md', 'utf8'))![1]!.split(' ');
+
+const EVENTS_SECRET = 'a secret of at least 24 bytes';
+
 /** Needed only for a record that cannot be read. */
 const FOR_DAMAGE = '+zscore';
 
 let redis: RedisServer;
 let root: TestClient;
 let folder: string;
+let receiver: EventReceiver;
 
 beforeAll(async () => {
   redis = await startRedis();
   root = await makeTestClient(redis.port).connect();
   folder = mkdtempSync(path.join(tmpdir(), 'weir-keys-'));
+  receiver = await startReceiver(EVENTS_SECRET);
+  writeFileSync(path.join(folder, 'events'), EVENTS_SECRET);
   writeFileSync(path.join(folder, 'tokens'), tokenLine('ann', 'admin', TOKENS.admin));
 });
 
 afterAll(async () => {
   root.destroy();
   await redis.stop();
+  await receiver.close();
   rmSync(folder, { recursive: true });
+});
+
+const eventsEnv = () => ({
+  EVENTS_URL: receiver.url,
+  EVENTS_SECRET_FILE: path.join(folder, 'events'),
+  EVENTS_ALLOW_PRIVATE_ADDRESSES: 'true',
 });
 
 interface KeyRow {
@@ -124,6 +140,7 @@ test('every key is in the table of the page, and has a TTL unless the table says
       REDIS_OP_TIMEOUT: '1s',
       CACHE_KEY_PREFIX: prefix,
       TOP_KEYS: 'true',
+      ...eventsEnv(),
       CONTROL_DATA: 'true',
       ADMIN_PORT: String(port),
       ADMIN_TOKENS_FILE: path.join(folder, 'tokens'),
@@ -204,6 +221,28 @@ describe('the rights of the page', () => {
     for (const command of RESERVATION_COMMANDS.filter((each) => each !== FOR_DAMAGE)) {
       await root.sendCommand(['ACL', 'SETUSER', 'weir', `-${command.slice(1)}`]);
       await makeReservations(weir, command.slice(1));
+      expect({ command, isNeeded: await isRefusedSoon(command.slice(1)) }).toEqual({ command, isNeeded: true });
+      await root.sendCommand(['ACL', 'SETUSER', 'weir', command]);
+      await root.sendCommand(['ACL', 'LOG', 'RESET']);
+    }
+    await weir.stop();
+  });
+
+  test('suffice for events, and each is needed', async () => {
+    await root.flushAll();
+    await root.sendCommand(['ACL', 'SETUSER', 'weir', 'reset', ...rules, ...EVENT_COMMANDS]);
+    await root.sendCommand(['ACL', 'LOG', 'RESET']);
+    const env = { REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_AUTH: 'weir:PASSWORD', REDIS_OP_TIMEOUT: '1s', CACHE_KEY_PREFIX: prefix };
+    const weir = await startWeir({ config: CONFIG, env: { ...env, ...eventsEnv() } });
+    let asks = 0;
+    const cross = (): Promise<number> => post(weir, '/json', asked('user', `events ${(asks += 1)}`));
+    const before = receiver.events.length;
+    await cross();
+    await until(async () => receiver.events.length > before && (await root.zCard(`${prefix}weir:events:1{weir:events}due`)) === 0);
+    expect(await refused()).toEqual([]);
+    for (const command of EVENT_COMMANDS) {
+      await root.sendCommand(['ACL', 'SETUSER', 'weir', `-${command.slice(1)}`]);
+      await cross();
       expect({ command, isNeeded: await isRefusedSoon(command.slice(1)) }).toEqual({ command, isNeeded: true });
       await root.sendCommand(['ACL', 'SETUSER', 'weir', command]);
       await root.sendCommand(['ACL', 'LOG', 'RESET']);

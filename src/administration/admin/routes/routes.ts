@@ -3,6 +3,7 @@
 import { AUDIT_ROUTES } from './audit-routes';
 import { BUCKET_ROUTES } from './bucket-routes';
 import { credit } from './credit-route';
+import { events } from './events/events-route';
 import { exceptions } from './exceptions-route';
 import { EXPLAIN_ROUTES } from './explain-routes';
 import { HISTORY_ROUTES } from './history-routes';
@@ -22,6 +23,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   plansInForce,
   exceptions,
   rolloutsInForce,
+  events,
   ...EXPLAIN_ROUTES,
   simulate,
   tenantUsage,

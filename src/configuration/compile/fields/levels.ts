@@ -3,6 +3,7 @@
 import type { Level } from '../field-types/field';
 import { CANDIDATE } from './candidate';
 import { DESCRIPTOR } from './descriptor';
+import { EVENTS } from './events';
 import { FILE } from './file';
 import { IN_FLIGHT } from './in-flight';
 import { PENALTY } from './penalty';
@@ -27,6 +28,7 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   REPLACED,
   SOFT,
   SHOW,
+  EVENTS,
   RESERVATIONS,
   CANDIDATE,
   ROLLOUT,

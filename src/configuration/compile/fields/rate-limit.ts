@@ -11,6 +11,7 @@ import { percentText } from '../../../lib/value-texts';
 import { WHOLE_AT } from '../../../domain/rule/soft/soft-line';
 import { UNIT_NAMES } from '../../../domain/descriptor/unit';
 import { CANDIDATE } from './candidate';
+import { EVENTS } from './events';
 import { REPLACED } from './replaces';
 import { responseBody } from './response-body';
 import { RESERVATIONS } from './reservations';
@@ -267,6 +268,16 @@ const FIELDS = {
     example: '{ unit: USD, divide: 1000000 }',
     counts: true,
     shown: ({ show }) => show && `show: ${show.unit} of ${show.divide}`,
+  }),
+  events: field({
+    name: 'events',
+    type: mapOf(EVENTS),
+    of: 'Weir',
+    unset: 'none',
+    meaning: 'Used shares of the limit that are sent as [events](events.md).',
+    example: '{ at: [80%, 100%] }',
+    counts: true,
+    shown: ({ events }) => events && `events: ${events.map(({ at }) => percentText(at / WHOLE_AT)).join(', ')}`,
   }),
   candidate: field({
     name: 'candidate',

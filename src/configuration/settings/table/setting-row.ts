@@ -10,6 +10,7 @@ export const GROUPS = [
   'Store',
   'Logs and metrics',
   'Traces',
+  'Events',
   'Admin API',
   'Life cycle',
 ] as const;

@@ -25,6 +25,7 @@ import {
 import { responseBody } from './body-setting';
 import { DECISION_LOG_SETTINGS } from './decision-log-settings';
 import { descriptorPlans } from './descriptor-plans';
+import { EVENT_SETTINGS } from './event-settings';
 import { row } from './setting-row';
 import { TRACE_SETTINGS } from './trace-settings';
 
@@ -1142,6 +1143,8 @@ export const SETTINGS_TABLE = {
   ...DECISION_LOG_SETTINGS,
 
   ...TRACE_SETTINGS,
+
+  ...EVENT_SETTINGS,
 
   adminPort: row({
     ...admin,

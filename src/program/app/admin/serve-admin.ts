@@ -34,6 +34,7 @@ import { chooseStore, type StoreChoice } from '../../../configuration/settings/r
 import { settingsInForce } from '../../../configuration/settings/settings-in-force';
 import type { Settings } from '../../../configuration/settings/table/settings';
 import type { RulesInForce } from '../../../configuration/source/rules-in-force';
+import { RedisOutbox } from '../../../state/events/redis-outbox';
 import { RedisRolloutCounter } from '../../../state/rollout/redis-rollout-counter';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { listenOn } from '../../../server/transport/port/listen-error';
@@ -249,6 +250,9 @@ function backendOf({ settings, rules, declared, remote, tails, send, log }: Serv
     buckets: queuedBuckets(buckets, reads),
     instances,
     rollouts: run === undefined ? remote.service('rollouts') : new RedisRolloutCounter({ run, keyPrefix }),
+    ...(settings.eventsUrl !== undefined && {
+      events: run === undefined ? remote.service('events') : new RedisOutbox({ run, keyPrefix }),
+    }),
     tail: {
       open: (filter, onSample) => {
         if (tails.size >= choice.streamsMax)

@@ -3,6 +3,7 @@
 import { Registry } from 'prom-client';
 import type { CheckChoice } from '../../../configuration/settings/check-choice';
 import type { DecisionLogChoice } from '../../../configuration/settings/decision-log-choice';
+import type { EventChoice } from '../../../configuration/settings/event-choice';
 import type { StoreChoice } from '../../../configuration/settings/redis/store-choice';
 import type { StatsdChoice } from '../../../configuration/settings/statsd-choice';
 import type { Settings } from '../../../configuration/settings/table/settings';
@@ -38,6 +39,8 @@ export interface AppOptions {
   readonly tracing: TraceChoice | undefined;
   /** Where decisions are logged. Undefined: nowhere. */
   readonly decisionLog: DecisionLogChoice | undefined;
+  /** Where events go. Undefined: there are none. */
+  readonly events: EventChoice | undefined;
   /** How /check makes descriptors of a request. Undefined: /check is not served. */
   readonly check: CheckChoice | undefined;
   /** Whether this process is a worker: the parent process then has the debug port. */

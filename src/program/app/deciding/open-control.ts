@@ -6,7 +6,7 @@ import type { Settings } from '../../../configuration/settings/table/settings';
 import { ControlData } from '../../../state/control/control-data';
 import { ControlFollower, type FollowerState } from '../../../state/control/control-follower';
 import { ControlService } from '../../../state/control/control-service';
-import type { ControlStore } from '../../../state/control/control-store';
+import type { ControlStore, LoggedChange } from '../../../state/control/control-store';
 import { openControlFile } from '../../../state/control/file/control-file';
 import { LocalControlStore } from '../../../state/control/local-control-store';
 import type { OnUnreadable } from '../../../state/control/redis/control-wire';
@@ -35,6 +35,8 @@ export interface OpenControlInput {
   readonly run: RedisControlStoreOptions['run'] | undefined;
   /** A store in another thread; absent: this process opens its own. */
   readonly store?: ControlStore;
+  /** Called with each change of a record. */
+  readonly onChange?: ((change: LoggedChange) => void) | undefined;
   readonly health: Health;
   readonly registry: Registry;
   readonly log: Logger;
@@ -50,12 +52,19 @@ export interface OpenedControl {
   close(): Promise<void>;
 }
 
-export async function openControl({ settings, run, store: given, health, registry, log }: OpenControlInput): Promise<OpenedControl> {
+export async function openControl(input: OpenControlInput): Promise<OpenedControl> {
+  const { settings, run, store: given, onChange, health, registry, log } = input;
   const data = new ControlData();
   // A write into the store of this process is in force here when it is acknowledged.
   const onWritten = (): void => void follower.catchUp();
   const store = given ?? (await openStore({ settings, run, log, onWritten }));
-  const follower: ControlFollower = new ControlFollower({ store, data, nowUs: monotonicNowUs, onState: reportTo({ health, log }) });
+  const follower: ControlFollower = new ControlFollower({
+    store,
+    data,
+    nowUs: monotonicNowUs,
+    onState: reportTo({ health, log }),
+    onChange,
+  });
   const decisions = makeControlMetrics(registry, {
     get version() {
       return follower.version;

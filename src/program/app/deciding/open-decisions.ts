@@ -25,7 +25,7 @@ export interface OpenedDecisions {
 
 export function openDecisions(
   context: Context,
-  { opened, control, penalties, rollouts, top, tail, decisionLog }: OpenedState,
+  { opened, control, penalties, rollouts, top, tail, decisionLog, events }: OpenedState,
 ): OpenedDecisions {
   const { settings, registry, log, rules, metrics, faults } = context;
   const ruleMetrics = openRuleMetrics(registry, settings);
@@ -43,7 +43,7 @@ export function openDecisions(
       metrics,
       ruleMetrics,
       control,
-      recorders: [tail, top, penalties, rollouts?.watch, decisionLog],
+      recorders: [tail, top, penalties, rollouts?.watch, decisionLog, events],
     }),
   };
   const additions = (ruleSet: RuleSet) => additionsFor(ruleSet, chooseAdditions(settings));

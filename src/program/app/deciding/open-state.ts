@@ -1,4 +1,4 @@
-/** Opens what one process remembers: its store and reservations, the control data, the penalties, the top keys, and its facts for other instances. */
+/** Opens what one process remembers: its store and reservations, the control data, the penalties, the top keys, the events, and its facts for other instances. */
 
 import { asksForControl, asksForTop } from '../../../configuration/settings/asked-parts';
 import { DecisionTail } from '../../../server/observability/tail/decision-tail';
@@ -11,6 +11,7 @@ import { openStore } from './open-store';
 import type { OpenedStore } from './open-redis-store';
 import type { OpenedRollouts } from './open-rollouts';
 import type { OpenedTop } from './open-top';
+import type { OpenedEvents } from '../events/open-events';
 
 export interface OpenedState {
   readonly opened: OpenedStore;
@@ -22,6 +23,8 @@ export interface OpenedState {
   readonly tail: DecisionTail;
   /** Undefined: decisions are not logged. */
   readonly decisionLog: OpenedDecisionLog | undefined;
+  /** Undefined: there are no events. */
+  readonly events: OpenedEvents | undefined;
   readonly facts: PublishedFacts['facts'];
   /** Begins the work that goes on between decisions. */
   start(): void;
@@ -33,9 +36,10 @@ export async function openState(context: Context): Promise<OpenedState> {
   const { settings, registry, log, version, rules, health, metrics } = context;
   const opened = await openStore(context);
   const { store, run, exchange } = opened;
+  const events = context.events && (await import('../events/open-events.js')).openEvents(context, { choice: context.events, run });
   // Parts that a setting asks for are imported on demand: their 30 modules take 20 ms of CPU.
   const control = asksForControl(settings)
-    ? await (await import('./open-control.js')).openControl({ settings, run, health, registry, log })
+    ? await (await import('./open-control.js')).openControl({ settings, run, onChange: events?.onChange, health, registry, log })
     : undefined;
   const facts = publishFacts({ opened, rules, health, version, keyPrefix: settings.cacheKeyPrefix, control, metrics });
   const top = asksForTop(settings) ? (await import('./open-top.js')).openTop({ settings, registry, exchange, log }) : undefined;
@@ -51,17 +55,20 @@ export async function openState(context: Context): Promise<OpenedState> {
     top,
     tail: new DecisionTail({ nowMs: () => Date.now() }),
     decisionLog,
+    events,
     facts: facts.facts,
     start: () => {
       penalties?.start();
       rollouts?.watch.start();
       top?.start();
+      events?.start();
     },
     close: async () => {
       facts.stop();
       top?.stop();
       await Promise.all([penalties?.stop(), rollouts?.watch.stop()]);
-      await Promise.all([opened.leave(), control?.close(), decisionLog?.close()]);
+      await control?.close();
+      await Promise.all([opened.leave(), events?.stop(), decisionLog?.close()]);
       await store.close();
     },
   };

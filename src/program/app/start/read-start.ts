@@ -4,6 +4,7 @@ import { ControlFileError } from '../../../state/control/file/control-file-error
 import { chooseAdmin, type AdminChoice } from '../../../configuration/settings/admin-choice';
 import { chooseCheck, type CheckChoice } from '../../../configuration/settings/check-choice';
 import { chooseDecisionLog, type DecisionLogChoice } from '../../../configuration/settings/decision-log-choice';
+import { chooseEvents, type EventChoice } from '../../../configuration/settings/event-choice';
 import { checkReferenceSettings } from '../../../configuration/settings/check-reference-settings';
 import { chooseWorkers } from '../../../configuration/settings/choose-workers';
 import { describeMisspelled, misspelledSettings } from '../../../configuration/settings/misspelled-settings';
@@ -33,6 +34,7 @@ export interface StartChoices {
   readonly statsd: StatsdChoice | undefined;
   readonly tracing: TraceChoice | undefined;
   readonly decisionLog: DecisionLogChoice | undefined;
+  readonly events: EventChoice | undefined;
   readonly check: CheckChoice | undefined;
   readonly adminChoice: AdminChoice | undefined;
   /** A sentence for each setting that has another effect than its operator may expect. */
@@ -68,6 +70,7 @@ async function examineStart(env: Environment): Promise<Examined> {
   const statsd = problems.try(() => chooseStatsd({ settings, env }));
   const tracing = problems.try(() => chooseTracing(settings));
   const decisionLog = problems.try(() => chooseDecisionLog(settings));
+  const events = problems.try(() => chooseEvents(settings));
   const check = problems.try(() => chooseCheck(settings));
   const adminChoice = problems.try(() => chooseAdmin(settings));
   if (settings.configType === 'GRPC_XDS_SOTW') problems.try(() => readXdsTls(settings));
@@ -82,7 +85,7 @@ async function examineStart(env: Environment): Promise<Examined> {
     ...misspelledSettings(env).map(describeMisspelled),
     ...[storeChoice.warning, transportWarning(settings.transport), adminChoice?.warning].filter((each) => each !== undefined),
   ];
-  const choices = { settings, storeChoice, workers, grpcTls, statsd, tracing, decisionLog, check, adminChoice, warnings };
+  const choices = { settings, storeChoice, workers, grpcTls, statsd, tracing, decisionLog, events, check, adminChoice, warnings };
   return { choices, problems: problems.all };
 }
 

@@ -160,7 +160,7 @@ export class DecisionLine {
     const known = this.ruleTexts.get(path);
     if (known !== undefined) return known;
     const { hashed } = this.options;
-    const levels = hashed === undefined ? path : path.map((level, i) => hashedLevel(level, of.descriptor.entries[i], hashed));
+    const levels = hashed === undefined ? path : path.map((level, i) => hashed.level(level, of.descriptor.entries[i]));
     const text = `,"rule":${toByteString(JSON.stringify([toText(of.domain), ...levels].join('.')))}`;
     // A level with a star has entries with several keys, and not all of them may be hashed. Without a rule, the path is made for one request.
     const isFixed = hashed === undefined || !path.some((level) => level.includes('*'));
@@ -181,14 +181,6 @@ function decidedByText({ matched, verdict, decision }: DecidedRequest): string {
 function overrideText({ requestsPerUnit, unit, unitMultiplier }: LimitOverride): string {
   const multiplier = unitMultiplier === 1 ? '' : `,"unit_multiplier":${unitMultiplier}`;
   return `,"limit":{"requests_per_unit":${requestsPerUnit},"unit":"${unit}"${multiplier}}`;
-}
-
-/** The level of a rule without the value that it may name. */
-function hashedLevel(level: string, entry: Entry | undefined, hashed: HashedValues): string {
-  if (entry === undefined || !hashed.hashes(entry.key)) return level;
-  const key = toText(entry.key);
-  if (level === key) return level;
-  return level.startsWith(`${key}_`) ? `${key}_${hashed.of(toByteString(level.slice(key.length + 1)))}` : hashed.of(toByteString(level));
 }
 
 function quoted(text: ByteString): string {

@@ -1,8 +1,8 @@
 /** Replaces values by keyed hashes: equal for equal values, and without the secret nobody can find a value by trying all. */
 
 import { createHmac } from 'node:crypto';
-import { copyOf } from '../../../domain/descriptor/byte-string';
-import type { ByteString } from '../../../domain/descriptor/descriptor';
+import { copyOf, toByteString, toText } from '../../../domain/descriptor/byte-string';
+import type { ByteString, Entry } from '../../../domain/descriptor/descriptor';
 
 export interface HashedValuesOptions {
   readonly secret: string;
@@ -48,6 +48,14 @@ export class HashedValues {
     }
     this.recent.set(copyOf(value), hash);
     return hash;
+  }
+
+  /** The level of a rule without the value that it may name. */
+  level(level: string, entry: Entry | undefined): string {
+    if (entry === undefined || !this.hashes(entry.key)) return level;
+    const key = toText(entry.key);
+    if (level === key) return level;
+    return level.startsWith(`${key}_`) ? `${key}_${this.of(toByteString(level.slice(key.length + 1)))}` : this.of(toByteString(level));
   }
 
   private make(value: ByteString): string {

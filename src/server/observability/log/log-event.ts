@@ -39,6 +39,10 @@ export const LOG_EVENTS = {
   domain_not_found: 'a request names an unknown domain, and passes: `domain`, `requests`; once a minute',
   drained: 'the drain is complete',
   draining: 'the drain began: `signal`, or `drain` by the parent process',
+  events_failed: 'an event is tried again: `error`; once a minute',
+  events_given_up: 'an event was given up: `error`; once a minute',
+  events_lost: 'Redis lost its events: `events`',
+  events_outbox_failed: 'Redis refuses events: `error`; once a minute',
   example_served: 'nothing says where the configuration is, so the image serves its example: `path`',
   failure_mode_file_ignored:
     'FAILURE_MODE_FILE cannot be read or written, and a restart may renew local shares: `path`; once until it is written again',

@@ -444,6 +444,30 @@ export const GUARD_METRICS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
+/** Only with EVENTS_URL. */
+export const EVENT_METRICS = {
+  events: {
+    type: 'counter',
+    name: 'weir_events_total',
+    labels: ['outcome'],
+    help: 'Steps of events: queued, added, known (added before), delivered, failed (a try), undelivered (given up), queue_full, outbox_full, late or lost (by Redis).',
+  },
+  eventsWaiting: {
+    type: 'gauge',
+    name: 'weir_events_outbox',
+    labels: [],
+    aggregator: 'max',
+    help: 'Events that wait, of all instances.',
+  },
+  eventsOldest: {
+    type: 'gauge',
+    name: 'weir_events_oldest_seconds',
+    labels: [],
+    aggregator: 'max',
+    help: 'Age of the oldest event that waits.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
 type Rows = typeof METRICS;
 
 type MadeOf<Row extends MetricRow> = Row['type'] extends 'counter'
@@ -589,6 +613,29 @@ export function makePenaltyMetrics(registry: Registry): { readonly blocks: Count
 
 export function makeRolloutMetrics(registry: Registry): { readonly guardStops: Counter } {
   return { guardStops: counter(registry, GUARD_METRICS.guardStops) };
+}
+
+/** The outboxes of this process, read at each reading of the metrics. */
+export interface EventsReading {
+  readonly events: number;
+  readonly oldestMs: number;
+}
+
+/** The returned counter counts steps of events. */
+export function makeEventMetrics(registry: Registry, read: () => EventsReading): Counter<'outcome'> {
+  gauge(
+    registry,
+    EVENT_METRICS.eventsWaiting,
+    reading(() => read().events),
+  );
+  gauge(
+    registry,
+    EVENT_METRICS.eventsOldest,
+    reading(() => read().oldestMs / 1_000),
+  );
+  const events = counter(registry, EVENT_METRICS.events);
+  for (const outcome of ['delivered', 'failed', 'undelivered', 'queue_full', 'outbox_full', 'late', 'lost']) events.inc({ outcome }, 0);
+  return events;
 }
 
 /** Registers every metric of the table and Node's own. Call it once per registry. */

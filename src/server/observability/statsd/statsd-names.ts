@@ -6,6 +6,7 @@ import {
   CONFIG_METRICS,
   CONTROL_METRICS,
   DECISION_LOG_METRICS,
+  EVENT_METRICS,
   METRICS,
   GUARD_METRICS,
   PENALTY_METRICS,
@@ -49,6 +50,7 @@ const ROWS: readonly MetricRow[] = [
   REPORT_METRICS,
   TRACE_METRICS,
   DECISION_LOG_METRICS,
+  EVENT_METRICS,
   RULE_METRICS,
   DOMAIN_METRICS,
 ].flatMap((table) => Object.values<MetricRow>(table));
