@@ -24,6 +24,7 @@ const PAGES: readonly (readonly [address: string, heading: string, content: stri
   ['try?domain=payments&d=merchant%3Dmerchant_9&d=endpoint%3D%2Fpay', 'Try', 'Verdict'],
   ['tail', 'Live tail', 'Start'],
   ['audit', 'Audit', 'merchant_8'],
+  ['events', 'Events', 'EVENTS_URL'],
   ['instances', 'Instances', 'serves'],
 ];
 
