@@ -76,10 +76,10 @@ async function loadedByServing(env: Readonly<Record<string, string>>): Promise<r
 
 /** Each module costs about 0.3 ms of processor time at every start, so a higher bound needs a reason. */
 test.each([
-  ['the embedded store', 480, () => Promise.resolve({ env: { BACKEND_TYPE: 'memory' }, stop: () => Promise.resolve() })],
+  ['the embedded store', 481, () => Promise.resolve({ env: { BACKEND_TYPE: 'memory' }, stop: () => Promise.resolve() })],
   [
     'Redis',
-    1_014,
+    1_015,
     async () => {
       const redis = await startRedis();
       return { env: { REDIS_URL: `127.0.0.1:${redis.port}` }, stop: () => redis.stop() };
@@ -90,7 +90,7 @@ test.each([
   const loaded = await loadedByServing(env).finally(stop);
   expect(loaded.length).toBeLessThanOrEqual(modulesMax);
   const absent =
-    /^dist\/(?:state\/top\/live-keys|state\/control\/(?:control-data|control-follower|file\/control-file\.js|local-control-store)|state\/penalty\/penalties|state\/rollout|server\/workers\/(?:worker-pool|worker-metrics)|program\/app\/(?:open-workers|deciding\/open-(?:top|control|penalties|rollouts))|administration\/admin\/auth)/;
+    /^dist\/(?:state\/top\/live-keys|state\/control\/(?:tenants|control-data|control-follower|file\/control-file\.js|local-control-store)|state\/penalty\/penalties|state\/rollout|server\/workers\/(?:worker-pool|worker-metrics)|program\/app\/(?:open-workers|deciding\/open-(?:top|control|penalties|rollouts))|administration\/admin\/auth)/;
   expect(loaded.filter((file) => absent.test(file))).toEqual([]);
   const packages = /^node_modules\/(?:redis|@redis\/(?!client\/)|pino-pretty|fastify|@grpc|yaml|@aws-sdk|@smithy|@azure)\//;
   expect(loaded.filter((file) => packages.test(file))).toEqual([]);
