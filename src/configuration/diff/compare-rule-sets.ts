@@ -129,7 +129,7 @@ function directionOfLoss(rule: Rule, isTaken: boolean): Direction {
   return rule.unlimited || rule.shadowMode ? 'none' : 'looser';
 }
 
-function textsOf(rule: Rule): readonly string[] {
+function textsOf(rule: Limited): readonly string[] {
   return rule.unlimited ? ['unlimited'] : rule.limits.map(limitText);
 }
 
@@ -205,7 +205,7 @@ function comparePlans(domain: string, from: Plans = new Map(), to: Plans = new M
     const rule = `plan ${toText(name)}`;
     if (before === undefined || after === undefined) {
       const plan = before ?? after;
-      const texts = plan === undefined ? [] : plan.unlimited ? ['unlimited'] : plan.limits.map(limitText);
+      const texts = plan === undefined ? [] : [...textsOf(plan), ...poolTexts(plan)];
       const changes = texts.map((text): Change => ({
         what: 'limit',
         ...(before === undefined ? { to: text } : { from: text }),
@@ -218,6 +218,17 @@ function comparePlans(domain: string, from: Plans = new Map(), to: Plans = new M
     const changes: Change[] = [...compareLimited(before, after)];
     const [replaced, replaces] = [list([...before.replaces].sort()), list([...after.replaces].sort())];
     if (replaced !== replaces) changes.push({ what: 'replaces', from: replaced, to: replaces, direction: 'both', startsEmpty: false });
+    changes.push(...compareLimitLists(before.pool ?? [], after.pool ?? []).map((change) => ({ ...change, what: `pool ${change.what}` })));
+    const [members, now] = [membersText(before), membersText(after)];
+    if (members !== now) changes.push({ what: 'members', from: members, to: now, direction: 'both', startsEmpty: false });
     return changes.length === 0 ? [] : [diffOf({ domain, rule, status: 'changed', changes })];
   });
+}
+
+function poolTexts({ pool = [] }: Plan): readonly string[] {
+  return pool.map((limit) => `pool ${limitText(limit)}`);
+}
+
+function membersText({ members }: Plan): string {
+  return members === undefined ? 'none' : `plan ${toText(members)}`;
 }

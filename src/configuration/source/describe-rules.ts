@@ -87,9 +87,14 @@ interface DescribedDomain {
 /** The rule of tenants has lines for each plan. */
 function describePlans(rule: Rule, domain: DescribedDomain): string[] {
   if (rule.tenant === undefined) return describeRule(rule, domain);
-  return Array.from(rule.tenant.plans.values()).flatMap((plan) =>
-    describeRule(ruleWith(rule, plan), { name: domain.name, shown: [`plan: ${toText(plan.name)}`, ...domain.shown] }),
-  );
+  const place = [domain.name, ...rule.path].join('.');
+  return Array.from(rule.tenant.plans.values()).flatMap((plan) => {
+    const shown = [`plan: ${toText(plan.name)}`, ...domain.shown];
+    const pool = (plan.pool ?? []).map((limit) =>
+      [`${place}: ${describeLimit(limit)}`, 'pool: true', ...describeCounting(limit), ...shown].join(', '),
+    );
+    return [...describeRule(ruleWith(rule, plan), { name: domain.name, shown }), ...pool];
+  });
 }
 
 /** `domain`: its name, and its fields. */

@@ -170,3 +170,20 @@ test('a full disk refuses the write, changes nothing, and damages nothing that i
   expect(torn).toEqual([]);
   await store.close();
 });
+
+test('trees of tenants outlive the process, also when the file was written anew', async () => {
+  const place = (store: LocalControlStore, tenant: string, parent: string) =>
+    store.write({ changes: [{ put: { kind: 'tenant', domain: 'd', tenant, parent } }], audit: NOTE });
+  const before = await open();
+  await place(before, 'ann', 'team');
+  await place(before, 'team', 'org');
+  for (let i = 0; i < 120; i += 1) await write(before, `b${i % 3}`);
+  await before.close();
+  const store = await open();
+  expect(await place(store, 'org', 'ann')).toMatchObject({ kind: 'tree', problem: 'cycle' });
+  const removal = await store.write({ changes: [{ delete: { kind: 'tenant', domain: 'd', name: 'team' } }], audit: NOTE });
+  expect(removal).toMatchObject({ kind: 'tree', problem: 'children', count: 1 });
+  expect(await place(store, 'key', 'ann')).toMatchObject({ kind: 'written' });
+  expect(await place(store, 'token', 'key')).toMatchObject({ kind: 'tree', problem: 'depth' });
+  await store.close();
+});

@@ -5,6 +5,7 @@ import { UNIT_US } from '../../../src/domain/descriptor/unit';
 import type { StoredRecord } from '../../../src/state/control/control-record';
 import { readRecord } from '../../../src/state/control/read-record';
 import { httpRequest } from '../../support/clients/http-client';
+import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';
 import { instanceOnRedis, NOTE, recordsIn, recordsOf, type Instance } from '../../support/control/control-harness';
 import { figure } from '../../support/docs/figure';
@@ -158,4 +159,34 @@ test('a tenant has ten thousand others below it, and a page of them and its refu
   await place(one, { tenant: 'crowd', plan: 'org' });
   const outcome = await one.service.write({ changes: [{ delete: { kind: 'tenant', domain: 'llm', name: 'crowd' } }], audit: NOTE });
   expect(outcome).toMatchObject({ kind: 'tree', problem: 'children', count: 10_000 });
+});
+
+test('where the key with the counts of trees is lost, cycles and fifth levels above a tenant are still refused', async () => {
+  const [one] = writers;
+  await place(one, { tenant: 'low', parent: 'mid' }, { tenant: 'mid', parent: 'top' }, { tenant: 'top', parent: 'root' });
+  const client = createClient({ socket: { port: redis.port } });
+  await client.connect();
+  expect(await client.del('weir:control:1{weir:control}tree')).toBe(1);
+  await client.close();
+  expect(await place(one, { tenant: 'root', parent: 'low' })).toBe('cycle');
+  expect(await place(one, { tenant: 'under', parent: 'low' })).toBe('depth');
+});
+
+test('a reservation of a member holds hits in every pool, and its release gives them back', async () => {
+  const [weir] = instances;
+  await place(writers[0], { tenant: 'res-org', plan: 'org' }, { tenant: 'res-team', plan: 'team', parent: 'res-org' });
+  await place(writers[0], { tenant: 'res', plan: 'seat', parent: 'res-team' });
+  const of = { domain: 'llm', descriptors: [{ entries: [{ key: 'caller', value: 'res' }] }] };
+  const send = (path: string, body: object) => httpRequest(`http://127.0.0.1:${weir!.httpPort}/v1/reservations${path}`, { body });
+  const used = async () => {
+    const hits = await usedHits();
+    return ['res', 'res-team', 'res-org'].map((owner) => sumOf(hits, [owner]));
+  };
+  // Until the process knows the tenants, only the default plan counts.
+  await until(async () => (await ask(weir!, 'res')) === 200 && (await used())[2] === 1);
+  const [before = 0] = await used();
+  expect((await send('', { ...of, hits: 50, id: 'r', ttl: '60s' })).status).toBe(200);
+  expect(await used()).toEqual([before + 50, 51, 51]);
+  expect((await send('/r:release', of)).status).toBe(200);
+  expect(await used()).toEqual([before, 1, 1]);
 });

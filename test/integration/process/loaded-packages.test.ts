@@ -90,7 +90,7 @@ test.each([
   const loaded = await loadedByServing(env).finally(stop);
   expect(loaded.length).toBeLessThanOrEqual(modulesMax);
   const absent =
-    /^dist\/(?:state\/top\/live-keys|state\/control\/(?:control-data|control-follower|file\/control-file\.js|local-control-store)|state\/penalty\/penalties|state\/rollout|state\/events|server\/observability\/events|program\/app\/events|server\/workers\/(?:worker-pool|worker-metrics)|program\/app\/(?:open-workers|deciding\/open-(?:top|control|penalties|rollouts))|administration\/admin\/auth)/;
+    /^dist\/(?:state\/top\/live-keys|state\/control\/(?:tenants|control-data|control-follower|file\/control-file\.js|local-control-store)|state\/penalty\/penalties|state\/rollout|state\/events|server\/observability\/events|program\/app\/events|server\/workers\/(?:worker-pool|worker-metrics)|program\/app\/(?:open-workers|deciding\/open-(?:top|control|penalties|rollouts))|administration\/admin\/auth)/;
   expect(loaded.filter((file) => absent.test(file))).toEqual([]);
   const packages = /^node_modules\/(?:redis|@redis\/(?!client\/)|pino-pretty|fastify|@grpc|yaml|@aws-sdk|@smithy|@azure)\//;
   expect(loaded.filter((file) => packages.test(file))).toEqual([]);

@@ -32,6 +32,9 @@ function ruleSetOf(text: string): RuleSet {
 const RULE = (terms: string, more = '') =>
   `{ domain: d, descriptors: [{ key: k, ${more} rate_limit: { unit: minute, requests_per_unit: 60, ${terms} } }] }`;
 
+const POOL = (pool: string, more = '') =>
+  `{ domain: d, plans: { p: { pool: [{ name: q, unit: day, requests_per_unit: ${pool} }]${more} } }, descriptors: [{ key: k, tenant: true, default_plan: p }] }`;
+
 function directionOf(from: string, to: string): Direction {
   return compareRuleSets(ruleSetOf(from), ruleSetOf(to)).direction;
 }
@@ -40,6 +43,8 @@ const MIRRORED: Readonly<Record<Direction, Direction>> = { none: 'none', both: '
 
 test.each<[string, string, string, Direction, boolean]>([
   ['a smaller limit', RULE(''), RULE('').replace('60', '59'), 'stricter', false],
+  ['a smaller pool of a plan', POOL('60'), POOL('59'), 'stricter', false],
+  ['another plan for members', POOL('60'), POOL('60', ', members: p'), 'both', false],
   ['a larger burst', RULE('burst: 60'), RULE('burst: 61'), 'looser', false],
   ['a larger rate with a smaller burst', RULE('burst: 60'), RULE('burst: 20').replace('unit: 60', 'unit: 90'), 'both', false],
   [

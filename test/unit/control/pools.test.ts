@@ -5,6 +5,7 @@ import { ControlData } from '../../../src/state/control/control-data';
 import { keyOf, type ControlRecord } from '../../../src/state/control/control-record';
 import { readRecord } from '../../../src/state/control/read-record';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
+import { toGroup } from '../../../src/domain/bucket/to-group';
 import type { DecidedRequest } from '../../../src/domain/respond/decided/decided-request';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { alone } from '../../support/decisions/decide-one';
@@ -85,14 +86,16 @@ function open(text = CONFIG) {
       return `${overallCode} ${statuses[0]?.currentLimit?.name ?? '-'} ${statuses[0]?.limitRemaining}`;
     },
     last: () => last,
+    /** The bucket keys of the last request. */
+    keys: () => last && toGroup({ ...last, keyPrefix: '', shadow: false, nowUs: () => START_US }).takes.map(({ bucketKey }) => bucketKey),
     /** The limits of the last request, each with the tenant whose bucket it counts in. */
     limits: () => last?.matched.matches[0]?.limits.map(({ name, pool }) => `${name}${pool === undefined ? '' : `@${pool.tenant}`}`),
   };
 }
 
 /** org > team > ann, bob. */
-function company() {
-  const weir = open();
+function company(text = CONFIG) {
+  const weir = open(text);
   weir.place('org', { plan: 'org' });
   weir.place('team', { plan: 'team', parent: 'org' });
   weir.place('ann', { parent: 'team' });
@@ -272,4 +275,17 @@ test('a tenant without a parent makes no limit of a pool and no object for one',
   const { ask, last } = company();
   await ask(1, 'caller=zoe');
   expect(last()?.matched.matches[0]?.pools).toBeUndefined();
+});
+
+test('the key of a pool names its owner, also as the hash tag that chooses the slot in a cluster', async () => {
+  const keysOf = async (weir: ReturnType<typeof open>) => {
+    await weir.ask(1, 'caller=ann');
+    return weir.keys();
+  };
+  expect(await keysOf(company())).toEqual(['1{llm}fw86400|caller=ann', '1{llm}o.fw86400|caller=team', '1{llm}o.fw86400|caller=org']);
+  expect(await keysOf(company(CONFIG.replace('domain: llm', 'domain: llm\nhash_tag: caller')))).toEqual([
+    '1{llm|ann}fw86400|caller=ann',
+    '1{llm|team}o.fw86400|caller=team',
+    '1{llm|org}o.fw86400|caller=org',
+  ]);
 });

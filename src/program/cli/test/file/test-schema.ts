@@ -235,7 +235,7 @@ const RECORD: JsonObject = {
   required: ['kind'],
   properties: { kind: words(CONTROL_KINDS) },
   allOf: [
-    recordOf('tenant', { tenant: [NAME, 'The tenant.'], plan: [NAME, 'Its plan.'] }, ['tenant', 'plan']),
+    recordOf('tenant', { tenant: [NAME, 'The tenant.'], plan: [NAME, 'Its plan.'], parent: [NAME, 'The tenant above it.'] }, ['tenant']),
     recordOf('plan', { plan: [NAME, 'The plan.'], limits: [listOf(ref('limit'), 1), 'Its limits.'] }, ['plan', 'limits']),
     recordOf(
       'override',
