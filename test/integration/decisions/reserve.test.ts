@@ -1,5 +1,6 @@
 /** Three instances on one Redis leave the last part of a limit to its class, with and without Redis, whatever they cache or lease. */
 
+import { callReservations } from '../../../src/server/transport/grpc/call-server';
 import { OK, RlsClient } from '../../support/clients/rls-client';
 import { httpRequest } from '../../support/clients/http-client';
 import { hangLimitMs } from '../../support/clock/hang-limit';
@@ -112,6 +113,34 @@ test(
     const asked = await askUntil('large', (sum) => Promise.resolve(sum >= 2 * needed));
     expect(asked).toBeGreaterThanOrEqual(2 * needed);
     expect(await charged()).toBe(before);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'reservations leave the part of other classes, and what they give back is for all',
+  async () => {
+    const step = (name: 'Reserve' | 'Commit' | 'Release', id: string, { hits, priority }: { hits?: number; priority?: string } = {}) => {
+      const entries = [{ key: 'fixed_window', value: 'v' }, ...(priority === undefined ? [] : [{ key: 'priority', value: priority }])];
+      const sent = { domain: 'd', descriptors: [{ entries }], id, ...(hits !== undefined && { hits: String(hits) }) };
+      return callReservations(name, sent, { address: `127.0.0.1:${weirs[0]!.grpcPort}`, timeoutMs: hangLimitMs(5_000) });
+    };
+    const grantedOf = async (...args: Parameters<typeof step>) => Number((await step(...args)).granted_hits);
+    const key = 'fixed_window';
+    // 100 of the 180 hits without a class are used: one more than the other 80 does not fit.
+    expect(await admittedOf({ key, calls: 100 })).toBe(100);
+    expect(await grantedOf('Reserve', 'more', { hits: 81 })).toBe(0);
+    expect(await grantedOf('Reserve', 'batch', { hits: 80 })).toBe(80);
+    expect(await admittedOf({ key, calls: 10 })).toBe(0);
+    // Half of the whole limit may be held, and 80 are.
+    expect(await grantedOf('Reserve', 'checkout', { hits: 200, priority: 'critical' })).toBe(70);
+    // Used hits are a fact: 50 more than were granted.
+    await step('Commit', 'batch', { hits: 130 });
+    // Asked of no class that is to pass below: other instances remember a denial for a second.
+    await step('Release', 'checkout', { priority: 'critical' });
+    expect(await admittedOf({ key, calls: 10 })).toBe(0);
+    expect(await admittedOf({ key, priority: 'high', calls: 20 })).toBe(10);
+    expect(await admittedOf({ key, priority: 'critical', calls: 80 })).toBe(60);
   },
   TIMEOUT_MS,
 );
