@@ -1,7 +1,7 @@
 /** Hits as an amount of something people count: `5 USD` for 5,000,000 hits of a millionth. */
 
 export interface AmountForm {
-  /** What one amount is, such as `USD`. */
+  /** The name of one amount, such as `USD`. */
   readonly unit: string;
   /** Hits in one: a power of ten. */
   readonly divide: number;

@@ -45,7 +45,7 @@ const limit = object({
     }),
   ),
   debt: Type.Integer({ minimum: 0, description: 'Hits below zero.' }),
-  reset_at: Type.String({ format: 'date-time', description: 'When all of it is back. Of a budget in total: in 100 years.' }),
+  reset_at: Type.String({ format: 'date-time', description: 'When all of it is back; of a budget in total, in 100 years.' }),
   show: Type.Optional(amountForm),
   pool: Type.Optional(
     Type.Literal(true, { description: 'Shared: used and remaining are those of all members together. Absent: it is of the tenant alone.' }),

@@ -22,7 +22,7 @@ const FIELDS = {
     }),
     of: 'Weir',
     required: 'name what one is, such as USD',
-    meaning: 'What people read as the unit of the hits.',
+    meaning: 'The unit that people read.',
     example: 'USD',
     mistakes: [{ write: 'unit: ~', says: 'is missing; name what one is, such as USD' }],
   }),

@@ -1,7 +1,7 @@
 /** Operators see what is left on every level of a tree of tenants, credits and resets reach the levels that they should, and a refused move says why. */
 
-import { callAdmin } from '../../support/admin/admin-client';
-import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
+import { callAdmin } from '../../../support/admin/admin-client';
+import { startAdminServer, TOKENS, type AdminHarness } from '../../../support/admin/admin-server';
 
 const YAML = `
 domain: payments

@@ -1,12 +1,12 @@
 /** A tenant sees its own usage with its own token and nothing else, at most one read of the store a second, from pages of the listed origins only. */
 
 import { generateKeyPairSync } from 'node:crypto';
-import { callAdmin } from '../../support/admin/admin-client';
-import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
-import type { AdminBackend } from '../../../src/administration/admin/backend';
-import { groupOf, take } from '../../support/decisions/groups';
-import { TokenList } from '../../../src/administration/admin/auth/token-list';
-import { makeJwtVerifier } from '../../../src/administration/admin/auth/jwt-verifier';
+import { callAdmin } from '../../../support/admin/admin-client';
+import { startAdminServer, TOKENS, type AdminHarness } from '../../../support/admin/admin-server';
+import type { AdminBackend } from '../../../../src/administration/admin/backend';
+import { groupOf, take } from '../../../support/decisions/groups';
+import { TokenList } from '../../../../src/administration/admin/auth/token-list';
+import { makeJwtVerifier } from '../../../../src/administration/admin/auth/jwt-verifier';
 
 const PORTAL = 'https://portal.example';
 const YAML = `
