@@ -1,6 +1,6 @@
 /** Sees in the verdict of each request which event lines of its limits are passed, and queues a mark for each once. It asks no store. */
 
-import { bucketKey } from '../../domain/bucket/bucket-key';
+import { bucketKey, KeyHeads } from '../../domain/bucket/bucket-key';
 import type { Verdict } from '../../domain/bucket/take';
 import { toText } from '../../domain/descriptor/byte-string';
 import type { Descriptor, RateLimitRequest } from '../../domain/descriptor/descriptor';
@@ -45,6 +45,7 @@ interface Looked {
 
 export class ThresholdWatch {
   private readonly seen = new Map<string, Handled>();
+  private readonly heads = new KeyHeads();
 
   constructor(private readonly parts: ThresholdWatchParts) {}
 
@@ -76,7 +77,10 @@ export class ThresholdWatch {
 
   private handle(looked: Looked, { highest, hashTag }: { readonly highest: number; readonly hashTag: string | undefined }): void {
     const { request, descriptor, match, limit, lines, nowUs } = looked;
-    const key = bucketKey({ prefix: '', domain: request.domain, hashTag, entries: descriptor.entries, limit, shared: sharedOf(match) });
+    const { domain } = request;
+    // The limit of an override is another object each time, so its heads are not cached.
+    const heads = match.rule === undefined ? undefined : this.heads;
+    const key = bucketKey({ prefix: '', domain, hashTag, entries: descriptor.entries, limit, shared: sharedOf(match), heads });
     let handled = this.seen.get(key);
     for (const { at } of lines) {
       if (at > highest) return;
