@@ -10,6 +10,9 @@ export interface EventLine {
 /** In which time a line has one event: in a window that ends then, in each period after an event, or `once` for all. */
 export type EventSpan = { readonly endUs: number } | { readonly periodUs: number } | 'once';
 
+/** How the algorithms restore hits that have no windows, but periods; a budget that never refills has neither. */
+const PERIODIC: ReadonlySet<string> = new Set(['evenly', 'in-window']);
+
 /** Edges of calendar windows lie on whole minutes. */
 const CALENDAR_GRAIN_US = 60_000_000;
 
@@ -33,6 +36,7 @@ export function eventSpan(limit: SpanLimit, verdict: { readonly nowUs: number; r
     const grainUs = calendar === undefined ? windowUs : CALENDAR_GRAIN_US;
     return { endUs: Math.round((verdict.nowUs + verdict.resetAfterUs) / grainUs) * grainUs };
   }
+  if (!PERIODIC.has(restores)) return 'once';
   const periodUs = burst === undefined ? windowUs : Math.ceil((capacity / requestsPerUnit) * windowUs);
   return Number.isFinite(periodUs) && periodUs > 0 ? { periodUs } : 'once';
 }
