@@ -29,6 +29,10 @@ end
 
 local state = redis.call('HMGET', STATE, 'born', 'last', 'bytes')
 local is_new = not state[1]
+if is_new then
+  -- The rest of an outbox whose state was evicted has numbers that come again.
+  redis.call('DEL', DUE, AGES, TEXTS)
+end
 local last, bytes = tonumber(state[2] or '0'), tonumber(state[3] or '0')
 local length = redis.call('ZCARD', DUE)
 local results = {}

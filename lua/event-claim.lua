@@ -19,6 +19,8 @@ end
 
 local is_new = not redis.call('HGET', STATE, 'born')
 if is_new then
+  -- As in event-add.lua.
+  redis.call('DEL', DUE, AGES, TEXTS)
   redis.call('HSET', STATE, 'born', digits(now), 'last', '0', 'bytes', '0')
 end
 local claimed, gone = {}, 0

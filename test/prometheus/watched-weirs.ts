@@ -219,6 +219,8 @@ descriptors:
       EVENTS_URL: receiver.url,
       EVENTS_SECRET_FILE: secret,
       EVENTS_ALLOW_PRIVATE_ADDRESSES: 'true',
+      // The alert ends when the events are given up, long before the last ones of others.
+      EVENTS_RETRY_FOR: '15s',
     },
   });
   const shared = ['hourly', 'daily'].map((key) => ({ entries: { [key]: 'all' } }));

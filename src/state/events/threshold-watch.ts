@@ -1,6 +1,6 @@
 /** Sees in the verdict of each request which event lines of its limits are passed, and queues a mark for each once. It asks no store. */
 
-import { bucketKey } from '../../domain/bucket/bucket-key';
+import { bucketKey, KeyHeads } from '../../domain/bucket/bucket-key';
 import { bucketEntries } from '../../domain/bucket/to-group';
 import type { Verdict } from '../../domain/bucket/take';
 import { toText } from '../../domain/descriptor/byte-string';
@@ -46,6 +46,7 @@ interface Looked {
 
 export class ThresholdWatch {
   private readonly seen = new Map<string, Handled>();
+  private readonly heads = new KeyHeads();
 
   constructor(private readonly parts: ThresholdWatchParts) {}
 
@@ -79,15 +80,12 @@ export class ThresholdWatch {
 
   private handle(looked: Looked, { highest, hashTag }: { readonly highest: number; readonly hashTag: string | undefined }): void {
     const { request, descriptor, match, limit, lines, nowUs } = looked;
+    const { domain } = request;
     const entries = bucketEntries(descriptor.entries, match, limit);
-    const key = bucketKey({
-      prefix: '',
-      domain: request.domain,
-      hashTag,
-      entries,
-      limit: limit.pool?.limit ?? limit,
-      shared: sharedOf(match),
-    });
+    // The limit of an override is another object each time, so its heads are not cached.
+    const heads = match.rule === undefined ? undefined : this.heads;
+    const counted = limit.pool?.limit ?? limit;
+    const key = bucketKey({ prefix: '', domain, hashTag, entries, limit: counted, shared: sharedOf(match), heads });
     let handled = this.seen.get(key);
     for (const { at } of lines) {
       if (at > highest) return;

@@ -187,6 +187,17 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
   });
 });
 
+test('an outbox in Redis whose state was evicted begins again, and mixes no numbers', async () => {
+  for (const goesOn of ['add', 'claim'] as const) {
+    const { one } = await STORES.redis!();
+    await one.add([mark('a'), mark('b')]);
+    await redis.client.del('p:weir:events:1{weir:events}state');
+    if (goesOn === 'claim') expect(await one.claim({ max: 9, leaseMs: 1 })).toMatchObject({ isNew: true, events: 0, claimed: [] });
+    expect(await one.add([mark('c')])).toMatchObject({ isNew: goesOn === 'add', events: 1 });
+    expect((await one.claim({ max: 9, leaseMs: 1 })).claimed).toMatchObject([{ number: 1, id: 'id.c' }]);
+  }
+});
+
 test('both outboxes answer a random sequence of calls in the same way', async () => {
   const { numRuns, seed } = seeded(400);
   const random = randomFrom({ seed });

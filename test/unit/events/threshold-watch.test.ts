@@ -148,6 +148,23 @@ test('a mark that found no room is tried again at the next verdict', () => {
   expect(lines()).toEqual([80, 80]);
 });
 
+test('a mark of a bucket that refills is tried again if it came too late; one of a window is not', () => {
+  for (const [spec, tries] of [
+    [{ algorithm: 'token_bucket' }, 2],
+    [{ algorithm: 'fixed_window' }, 1],
+  ] as const) {
+    const { watch, queued } = watching();
+    const limit = limitWith([80], spec);
+    const again = () => {
+      watch.record(decidedOf({ limit, used: 90, nowUs: START_US }));
+    };
+    again();
+    queued[0]?.marked({ outcome: 'late', endsMs: (START_US + HOUR_US) / 1_000 });
+    again();
+    expect(queued).toHaveLength(tries);
+  }
+});
+
 test.each([
   ['a decision without the store', { fallback: true }],
   ['a cached denial', { cached: true }],
