@@ -2,7 +2,7 @@
 
 import { StoreError } from '../../../src/state/store/port/store-error';
 import { decodeReply, encodeTakes } from '../../../src/state/store/redis/take-wire';
-import { groupOf, take } from '../../support/decisions/groups';
+import { groupOf, take, THREE_PER_MINUTE } from '../../support/decisions/groups';
 
 const NOW_US = 1_800_000_000_000_000;
 const one = groupOf([take('a')]);
@@ -100,4 +100,9 @@ test.each([2, 40])('%i takes on different buckets are plain, and with a bucket t
     encodeTakes([groupOf(takes.map((each, i) => ({ ...each, bucketKey: keys[i]! })))]).args[0] !== '0';
   const keys = takes.map(({ bucketKey }) => bucketKey);
   expect([isPlain(keys), isPlain([...keys.slice(0, -1), 'key-0'])]).toEqual([true, false]);
+});
+
+test('the limit of a class of a reserve, whose capacity is smaller than its requests, is decided on the straight path', () => {
+  const limit = { ...THREE_PER_MINUTE, capacity: 2, reserved: 1 };
+  expect(encodeTakes([groupOf([take('a', { limit })])]).args).toEqual(['1', '3', '-1', '60000000', '2']);
 });
