@@ -46,7 +46,7 @@ export class DomainPlans {
   private poolOf({ name, limits, pool, problems }: PlanSpec, compiler: LimitCompiler): readonly Limit[] {
     const names = new Set(limits.map((limit) => limit.name));
     for (const { name: own, offset, path } of pool) {
-      const message = `${show(own)} is the name of another limit of the plan, so a record could not tell them apart; use another name`;
+      const message = `${show(own)} is the name of another limit of the plan; use another one`;
       if (own !== '' && names.has(own)) problems.report({ offset, path: joinPath(path, 'name'), message });
       names.add(own);
     }

@@ -171,7 +171,7 @@ test('a full disk refuses the write, changes nothing, and damages nothing that i
   await store.close();
 });
 
-test('trees of tenants outlive the process, also when the file is written again', async () => {
+test('trees of tenants outlive the process, also after its file was shortened', async () => {
   const place = (store: LocalControlStore, tenant: string, parent: string) =>
     store.write({ changes: [{ put: { kind: 'tenant', domain: 'd', tenant, parent } }], audit: NOTE });
   const before = await open();

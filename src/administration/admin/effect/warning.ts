@@ -17,7 +17,7 @@ export const WARNINGS = {
   has_limits_of_its_own: 'a descriptor with limits of its own wins over the plan of the tenant',
   no_tenants: 'no descriptor of the domain has `tenant: true`',
   unknown_plan: 'the configuration has no such plan; only of stored records, which were written ahead of it',
-  unknown_parent: 'the parent of a tenant has no record yet, and counts by the default plan',
+  unknown_parent: 'the parent of a tenant has no record yet',
   no_candidate: 'the configuration has no candidate under the name of a rollout',
   no_key: 'neither a rollout nor the configuration names the key that divides the requests',
   no_change: 'what it says is in force already',

@@ -22,12 +22,6 @@ const FIELDS = {
     example: '[{ name: org_pool, unit: day, requests_per_unit: 1000 }]',
     beside: 'rate_limit: { unit: day, requests_per_unit: 5 }',
     mistakes: [
-      { write: 'pool: []', says: 'is empty; list at least one limit, or remove it' },
-      {
-        write: 'rate_limit: { unit: day }, pool: [{ unlimited: true }]',
-        says: 'holds unlimited: true; remove the pool, which then counts nothing',
-        unseen: 'the schema has one form of a limit for both places',
-      },
       {
         write: 'pool: [{ unit: day, candidate: { requests_per_unit: 1 } }]',
         says: 'is not for a limit of a pool; remove it',
@@ -35,7 +29,7 @@ const FIELDS = {
       },
       {
         write: 'rate_limit: { name: x, unit: day }, pool: [{ name: x, unit: day }]',
-        says: '"x" is the name of another limit of the plan, so a record could not tell them apart; use another name',
+        says: '"x" is the name of another limit of the plan; use another one',
         unseen: 'compares fields',
       },
     ],
@@ -48,13 +42,6 @@ const FIELDS = {
     meaning: 'The plan of tenants below one with this plan, if they have none of their own.',
     example: 'free',
     beside: 'rate_limit: { unit: day, requests_per_unit: 5 }',
-    mistakes: [
-      {
-        write: 'rate_limit: { unit: day }, members: fre',
-        says: 'unknown plan "fre"; did you mean "free"? use one of "free"',
-        unseen: 'compares levels',
-      },
-    ],
   }),
 };
 

@@ -1,14 +1,17 @@
 /** Random requests of a tree of tenants that changes all the time are decided as a plain model decides them, on every level. */
 
-import { compileText } from '../compile/compile-config';
-import { ControlData } from '../../../src/state/control/control-data';
-import { keyOf } from '../../../src/state/control/control-record';
-import { readRecord } from '../../../src/state/control/read-record';
-import { makeShouldRateLimit } from '../../../src/should-rate-limit';
-import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { alone } from '../../support/decisions/decide-one';
-import { entriesOf, requestOf } from '../../support/decisions/rules';
-import { randomFrom, seeded } from '../../support/random/random';
+import { compileText } from '../unit/compile/compile-config';
+import { ControlData } from '../../src/state/control/control-data';
+import { keyOf } from '../../src/state/control/control-record';
+import { readRecord } from '../../src/state/control/read-record';
+import { makeShouldRateLimit } from '../../src/should-rate-limit';
+import type { Store } from '../../src/state/store/port/store';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
+import { alone } from '../support/decisions/decide-one';
+import { entriesOf, requestOf } from '../support/decisions/rules';
+import { startRedis } from '../support/redis/redis-server';
+import { openClockedRedis } from '../support/redis/redis-store';
+import { randomFrom, seeded } from '../support/random/random';
 
 const START_US = 1_800_057_600_000_000;
 const DAY_US = 86_400_000_000;
@@ -74,19 +77,51 @@ class Model {
   }
 }
 
-function open() {
+interface OpenedStore {
+  readonly store: Store;
+  readonly nowUs: () => number;
+  readonly nextDay: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+function openMemory(): Promise<OpenedStore> {
   let nowUs = START_US;
+  const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1_000 });
+  const nextDay = () => {
+    nowUs += DAY_US;
+    return Promise.resolve();
+  };
+  return Promise.resolve({ store, nowUs: () => nowUs, nextDay, close: () => store.close() });
+}
+
+async function openRedis(): Promise<OpenedStore> {
+  const server = await startRedis();
+  const redis = await openClockedRedis(server);
+  let nowUs = START_US;
+  await redis.setNow(nowUs);
+  return {
+    store: redis.store,
+    nowUs: () => nowUs,
+    nextDay: () => redis.setNow((nowUs += DAY_US)),
+    close: async () => {
+      await redis.close();
+      await server.stop();
+    },
+  };
+}
+
+function open({ store, nowUs }: OpenedStore) {
   const ruleSet = compileText(CONFIG);
   const data = new ControlData();
   let remaining: readonly number[] = [];
   const decide = alone(
     makeShouldRateLimit({
       ruleSet: () => ruleSet,
-      store: new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1_000 }),
+      store,
       modes: { shadow: false, quota: false },
       control: data,
       keyPrefix: '',
-      nowUs: () => nowUs,
+      nowUs,
       record: ({ verdict }) => {
         remaining = verdict.verdicts.map((each) => each.remaining);
       },
@@ -103,14 +138,17 @@ function open() {
     data,
     ask: (tenant: string, hits: number) => decide(requests.get(`${tenant}${hits}`)!, {}),
     remaining: () => remaining,
-    nextDay: () => (nowUs += DAY_US),
   };
 }
 
-test('every decision and every bucket of a request agrees with the model, also while tenants move between requests', async () => {
-  const { numRuns, seed } = seeded(64_000);
+test.each([
+  ['the embedded store', 64_000, openMemory],
+  ['Redis', 16_000, openRedis],
+] as const)('on %s every decision and every bucket agrees with the model, also while tenants move', async (_store, runs, openStore) => {
+  const { numRuns, seed } = seeded(runs);
   const random = randomFrom({ seed });
-  const [model, weir] = [new Model(), open()];
+  const opened = await openStore();
+  const [model, weir] = [new Model(), open(opened)];
   const any = <Item>(items: readonly Item[]): Item => items[random(items.length)]!;
   let [version, moves, denials] = [0, 0, 0];
   for (let run = 0; run < numRuns; run += 1) {
@@ -141,8 +179,9 @@ test('every decision and every bucket of a request agrees with the model, also w
     if (denials < 50) continue;
     denials = 0;
     model.used.clear();
-    weir.nextDay();
+    await opened.nextDay();
   }
+  await opened.close();
   expect(moves).toBeGreaterThan(numRuns / 40);
 });
 
