@@ -271,7 +271,7 @@ function leavePart(limit: Limit, part: number): Limit {
     ...(hits > 0 && { reserved: hits }),
     ...(candidate && { candidate: reservedLimit(candidate, part) }),
     // Takes count under the limit of the plan, which is one object for all owners.
-    ...(pool && { pool: { ...pool, limit: reservedLimit(pool.limit, part) } }),
+    ...(pool && { pool: { level: pool.level, tenant: pool.tenant, limit: reservedLimit(pool.limit, part) } }),
   };
   wholes.set(made, limit);
   return made;
