@@ -73,9 +73,9 @@ function descriptorParts({ entries, plan, unlimited, blocked, blocked_until: unt
   return [table, ...notes];
 }
 
-function rowOf({ name, requests_per_unit: requests, unit, unit_multiplier: multiplier, capacity, used, remaining, reset_at: resetAt, show }, lang) {
+function rowOf({ name, requests_per_unit: requests, unit, unit_multiplier: multiplier, capacity, used, remaining, reset_at: resetAt, show, pool }, lang) {
   const window = unit === 'total' ? 'in total' : `per ${multiplier === 1 ? unit : `${multiplier} ${unit}s`}`;
-  const label = `${name === '' ? '' : `${name}: `}${hitsText(requests, show, lang)} ${window}`;
+  const label = `${name === '' ? '' : `${name}: `}${hitsText(requests, show, lang)} ${window}${pool ? ', shared' : ''}`;
   const meter = element('meter', { min: 0, max: capacity || 1, value: Math.min(used, capacity), 'aria-label': `Used of ${label}` }, []);
   return element('tr', {}, [
     element('th', { scope: 'row' }, [label]),

@@ -14,6 +14,7 @@ domain: payments
 algorithm: fixed_window
 plans:
   free:
+    pool: [{ name: together, unit: day, requests_per_unit: 500000 }]
     rate_limits:
       - { name: "<b>calls</b>", unit: day, requests_per_unit: 100000 }
       - { name: tokens, unit: month, requests_per_unit: 4000000000 }
@@ -64,6 +65,7 @@ test.each([360, 1280])('a tenant sees its limits at %i px', async (width) => {
   const used = page.getByRole('row', { name: '<b>calls</b>: 100,000 per day' });
   expect(await used.innerText()).toMatch(/<b>calls<\/b>: 100,000 per day\s+[12],000\s+9[89],000/);
   expect(await page.getByRole('row', { name: 'tokens: 4,000,000,000 per month' }).count()).toBe(1);
+  expect(await page.getByRole('row', { name: 'together: 500,000 per day, shared' }).count()).toBe(1);
   const money = page.getByRole('row', { name: 'money: 4.25 USD in total' });
   expect(await money.innerText()).toMatch(/money: 4\.25 USD in total\s+0\.00[12] USD\s+4\.24[89] USD\s+never/);
   expect(await axe(page)).toEqual([]);

@@ -119,12 +119,14 @@ function columnOf(rows: readonly Labels[], values: readonly number[]): CountColu
   return { table: { name: TABLE, rows }, counts: Float64Array.from(values), isGauge: true };
 }
 
+const NO_LIMITS: readonly Limit[] = [];
+
 interface LabelledLimit {
   readonly labels: Labels;
   readonly limit: Limit;
 }
 
-/** The rule of tenants has the limits of each plan. */
+/** The rule of tenants has the limits of each plan, and those of its pool. */
 function* limitsOf(
   { rule, isExact }: PlacedRule,
   { domain, dots }: { readonly domain: Domain; readonly dots: boolean },
@@ -137,6 +139,8 @@ function* limitsOf(
   for (const plan of rule.tenant.plans.values()) {
     const own = { ...ofRule, plan: domainLabel(plan.name) };
     for (const limit of ruleWith(rule, plan).limits) yield { limit, labels: { ...own, ...limitLabels(limit, { rule, isExact }) } };
+    for (const limit of plan.pool ?? NO_LIMITS)
+      yield { limit, labels: { ...own, ...limitLabels(limit, { rule, isExact }), buckets: 'pool' } };
   }
 }
 

@@ -81,16 +81,16 @@ it.each([
   expect(line).toContain(`buckets="${buckets}"`);
 });
 
-it('shows the limits of each plan', async () => {
+it('shows the limits of each plan, and those of its pool', async () => {
   const { series } = await open(`domain: d
 plans:
   free: {rate_limits: [{unit: minute, requests_per_unit: 10}]}
-  paid: {rate_limits: [{unit: minute, requests_per_unit: 100}]}
+  paid: {rate_limits: [{unit: minute, requests_per_unit: 100}], pool: [{unit: minute, requests_per_unit: 1000}]}
 descriptors:
   - {key: customer, tenant: true, default_plan: free}
 `);
   const shown = (await series('weir_rule_limit')).map((line) => line.replace(/.*(plan="[^"]*").*buckets=("[^"]*").* (\d+)$/, '$1 $2 $3'));
-  expect(shown.sort()).toEqual(['plan="free" "many" 10', 'plan="paid" "many" 100']);
+  expect(shown.sort()).toEqual(['plan="free" "many" 10', 'plan="paid" "many" 100', 'plan="paid" "pool" 1000']);
 });
 
 it('a reload removes the series of limits that it removes', async () => {
