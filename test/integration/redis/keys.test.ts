@@ -53,6 +53,9 @@ const EVENT_COMMANDS = /^- \[Events\].* need `([^`]+)`/m.exec(readFileSync('docs
 
 const EVENTS_SECRET = 'a secret of at least 24 bytes';
 
+/** An event goes through every step of its delivery, on a busy machine too. */
+const DELIVERED_WITHIN_MS = 60_000;
+
 /** Needed only for a record that cannot be read. */
 const FOR_DAMAGE = '+zscore';
 
@@ -157,6 +160,8 @@ test('every key is in the table of the page, and has a TTL unless the table says
   const entries = [{ key: 'user', value: 'b' }];
   const block = { method: 'PUT', path: '/v1/blocks/d/b', body: { entries, until: '2100-01-01T00:00:00Z' } } as const;
   expect(await admin(block)).toBeLessThan(300);
+  const member = { method: 'PUT', path: '/v1/tenants/d/member', body: { parent: 'organization' } } as const;
+  expect(await admin(member)).toBeLessThan(300);
   const credit = { domain: 'd', entries: [{ key: 'token', value: 'a' }], hits: 1, id: 'ticket-7' };
   expect(await admin({ method: 'POST', path: '/v1/credits', body: credit })).toBe(200);
 
@@ -193,8 +198,8 @@ describe('the rights of the page', () => {
   }
 
   /** The sweeper may be the only one that needs it. */
-  async function isRefusedSoon(command: string): Promise<boolean> {
-    return until(async () => (await refused()).includes(command), { timeoutMs: 2_000 }).then(
+  async function isRefusedSoon(command: string, timeoutMs = 2_000): Promise<boolean> {
+    return until(async () => (await refused()).includes(command), { timeoutMs }).then(
       () => true,
       () => false,
     );
@@ -243,7 +248,7 @@ describe('the rights of the page', () => {
     for (const command of EVENT_COMMANDS) {
       await root.sendCommand(['ACL', 'SETUSER', 'weir', `-${command.slice(1)}`]);
       await cross();
-      expect({ command, isNeeded: await isRefusedSoon(command.slice(1)) }).toEqual({ command, isNeeded: true });
+      expect({ command, isNeeded: await isRefusedSoon(command.slice(1), DELIVERED_WITHIN_MS) }).toEqual({ command, isNeeded: true });
       await root.sendCommand(['ACL', 'SETUSER', 'weir', command]);
       await root.sendCommand(['ACL', 'LOG', 'RESET']);
     }
