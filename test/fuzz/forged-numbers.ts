@@ -147,8 +147,9 @@ function faultOfOutcomes(groups: readonly Group[], outcomes: readonly GroupOutco
 }
 
 function faultOfVerdict({ remaining, resetAfterUs, retryAfterUs, debt = 0, cut = 0 }: Verdict, { limit, hits }: Take): string | undefined {
-  const { capacity } = limit;
-  if (!isWhole(remaining, 0, capacity)) return `${remaining} hits left of ${capacity}`;
+  const { algorithm, capacity } = limit;
+  // Credits may raise a budget above its capacity.
+  if (!isWhole(remaining, 0, algorithm === 'budget' ? Number.MAX_SAFE_INTEGER : capacity)) return `${remaining} hits left of ${capacity}`;
   if (!isWhole(resetAfterUs, 0, WAIT_US_MAX)) return `a reset after ${resetAfterUs} us`;
   if (!isWhole(retryAfterUs, NEVER, WAIT_US_MAX)) return `a retry after ${retryAfterUs} us`;
   if (!isWhole(debt, 0, HITS_MAX)) return `a debt of ${debt} hits`;

@@ -68,7 +68,7 @@ const LIMIT_HEAD = `## Configured limits
 One series for each limit of each rule.
 
 - **Labels**: \`limit\` is the name of the limit, \`plan\` that of the plan, \`window\` the window in seconds, or a calendar window as \`1month@UTC\`. \`algorithm\` is \`in_flight\` for requests in flight.
-- \`buckets\`: \`one\` if all requests under the rule share one bucket, \`many\` if each value has its own. Only with \`one\` do the hits of the rule compare with the limit:
+- \`buckets\`: \`one\` if all requests under the rule share one bucket, \`many\` if each value has its own, \`pool\` for the limits of a plan's [pool](tenants.md#pools). Only with \`one\` do the hits of the rule compare with the limit:
   \`sum by (domain, key1) (rate(ratelimit_service_rate_limit_total_hits[5m])) / sum by (domain, key1) (weir_rule_limit{buckets="one"} / weir_rule_limit_window_seconds)\` for one instance.
 - A reload removes the series of limits that it removes.
 - Each instance shows the same configuration: take \`max\`, not \`sum\`, over instances. Control data (overrides, plans changed at run time) are not included.
