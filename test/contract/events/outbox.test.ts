@@ -198,6 +198,9 @@ test('an outbox in Redis whose state was evicted begins again, and mixes no numb
   }
 });
 
+/** Keys of Redis end by the clock of the machine, so the marks of a run last for much longer than the run. */
+const STEP_MS = 60_000;
+
 test('both outboxes answer a random sequence of calls in the same way', async () => {
   const { numRuns, seed } = seeded(400);
   const random = randomFrom({ seed });
@@ -206,7 +209,7 @@ test('both outboxes answer a random sequence of calls in the same way', async ()
     const [redisSide, memorySide] = [await STORES.redis!(bounds), await STORES.memory!(bounds)];
     let nowMs = START_MS;
     for (let step = 0; step < 40; step += 1) {
-      nowMs += random(3) === 0 ? random(900) : 0;
+      nowMs += random(3) === 0 ? random(900) * STEP_MS : 0;
       const call = randomCall(random, nowMs);
       const answers = [];
       for (const side of [redisSide, memorySide]) {
@@ -222,21 +225,21 @@ function randomCall(random: ReturnType<typeof randomFrom>, nowMs: number): (outb
   const kind = random(4);
   if (kind === 0) {
     const marks = Array.from({ length: 1 + random(3) }, () => {
-      const [lateAfterMs, staysMs] = [nowMs - 200 + random(1_000), 1 + random(800)];
+      const [lateAfterMs, staysMs] = [nowMs + (random(1_000) - 200) * STEP_MS, (1 + random(800)) * STEP_MS];
       const terms = [{}, { lateAfterMs }, { staysMs }, { lateAfterMs, staysMs }][random(4)]!;
       return mark(`${random(8)}`, terms);
     });
     return (outbox) => outbox.add(marks);
   }
   if (kind === 1) {
-    const input = { max: 1 + random(4), leaseMs: 1 + random(500) };
+    const input = { max: 1 + random(4), leaseMs: (1 + random(500)) * STEP_MS };
     return (outbox) => outbox.claim(input);
   }
   if (kind === 2) {
     const settlements = Array.from({ length: 1 + random(3) }, () => ({
       number: 1 + random(12),
       ending: (['delivered', 'undelivered', 'again'] as const)[random(3)]!,
-      waitMs: random(400),
+      waitMs: random(400) * STEP_MS,
     }));
     return (outbox) => outbox.settle(settlements);
   }
