@@ -72,13 +72,6 @@ async function ask({ decide }: Instance, bucket: number, hits: number): Promise<
   return outcome.overallCode === 'OK' ? hits : 0;
 }
 
-/** The hits that are left in a bucket, as a check shows them. */
-async function leftIn({ decide }: Instance, bucket: number): Promise<number> {
-  const [outcome] = await decide([requestOf([{ entries: entriesOf(`k=v${bucket}`), hits: 0 }])], {});
-  if (outcome === undefined || outcome instanceof Error) throw outcome ?? new Error('no outcome');
-  return outcome.statuses[0]!.limitRemaining;
-}
-
 interface Told {
   readonly id: string;
   readonly name: string;
