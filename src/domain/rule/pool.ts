@@ -164,11 +164,15 @@ export function entriesOfOwner(entries: readonly Entry[], { level, tenant }: Pic
 /** Most limits with an owner that are kept, about 8 MB; beyond them all are made again. */
 const OWNED_MAX = 20_000;
 
+/** Records name no longer owner. A longer name is that of the caller alone, who may choose 64 KiB of it, and is not kept. */
+const OWNER_BYTES_MAX = 255;
+
 let owned = new WeakMap<Limit, Map<ByteString, Limit>>();
 let ownedCount = 0;
 
 /** The same object each time, so that no request of a pool makes one. */
 function limitOfOwner(limit: Limit, { level, tenant }: Pick<PoolOwner, 'level' | 'tenant'>): Limit {
+  if (tenant.length > OWNER_BYTES_MAX) return withOwner(limit, { level, tenant });
   let byOwner = owned.get(limit);
   const known = byOwner?.get(tenant);
   if (known?.pool?.level === level) return known;
@@ -179,9 +183,13 @@ function limitOfOwner(limit: Limit, { level, tenant }: Pick<PoolOwner, 'level' |
   }
   if (byOwner === undefined) owned.set(limit, (byOwner = new Map<ByteString, Limit>()));
   const own = copyOf(tenant);
-  const { pool, ...others } = limit;
-  const made: Limit = { pool: { level, tenant: own, limit }, ...others };
+  const made = withOwner(limit, { level, tenant: own });
   byOwner.set(own, made);
   ownedCount += 1;
   return made;
+}
+
+function withOwner(limit: Limit, { level, tenant }: Pick<PoolOwner, 'level' | 'tenant'>): Limit {
+  const { pool, ...others } = limit;
+  return { pool: { level, tenant, limit }, ...others };
 }

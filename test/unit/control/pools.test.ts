@@ -6,6 +6,8 @@ import { keyOf, type ControlRecord } from '../../../src/state/control/control-re
 import { readRecord } from '../../../src/state/control/read-record';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
 import { toGroup } from '../../../src/domain/bucket/to-group';
+import { TEXT_BYTES_MAX } from '../../../src/domain/descriptor/descriptor-bounds';
+import { matchRequest } from '../../../src/domain/rule/match';
 import type { DecidedRequest } from '../../../src/domain/respond/decided/decided-request';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { alone } from '../../support/decisions/decide-one';
@@ -288,4 +290,23 @@ test('the key of a pool names its owner, also as the hash tag that chooses the s
     '1{llm|team}o.fw86400|caller=team',
     '1{llm|org}o.fw86400|caller=org',
   ]);
+});
+
+test('the limits of owners are kept, except for names that are longer than those of records, which callers choose', async () => {
+  const text = CONFIG.replace('default_plan: free', 'default_plan: team');
+  const poolLimit = (tenant: string) => {
+    const request = requestOf([{ entries: entriesOf(`caller=${tenant}`) }], { domain: 'llm' });
+    const { matches } = matchRequest({ ruleSet, request, modes: { shadow: false, quota: false }, control: data });
+    return matches[0]!.limits.at(-1);
+  };
+  const ruleSet = compileText(text);
+  const data = new ControlData();
+  const [longest, longer] = ['x'.repeat(255), 'x'.repeat(TEXT_BYTES_MAX)];
+  expect(poolLimit(longest)?.pool).toMatchObject({ tenant: longest });
+  expect(poolLimit(longest)).toBe(poolLimit(longest));
+  expect(poolLimit(longer)?.pool).toMatchObject({ tenant: longer });
+  expect(poolLimit(longer)).not.toBe(poolLimit(longer));
+  const { ask } = open(text);
+  expect((await ask(12, `caller=${longer}`)).overallCode).toBe('OK');
+  expect((await ask(1, `caller=${longer}`)).overallCode).toBe('OVER_LIMIT');
 });
