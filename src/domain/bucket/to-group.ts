@@ -7,6 +7,7 @@ import { overdraftMaxOf, windowName, type Limit } from '../rule/limit';
 import type { Match, RequestMatch } from '../rule/match';
 import { entriesOfOwner } from '../rule/pool';
 import { countedEntries } from '../rule/reserve/reserve';
+import type { SharedEntry } from '../rule/shared-entry';
 import { bucketKey, type KeyHeads } from './bucket-key';
 import { slotIdOf } from './slot-id';
 import { toPeek, type BucketLimit, type Group, type Take } from './take';
@@ -31,7 +32,7 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const { rule, inFlight, pools } = match;
     // The limit of an override is a new object each time, so its heads are not cached.
     const known = rule === undefined ? undefined : heads;
-    const shared = inFlight === undefined ? rule?.shareThreshold : rule === undefined ? inFlight.overrideEntries : inFlight.keyEntries;
+    const shared = sharedOf(match);
     // Negative hits under such a rule mark the end of a request, and refund none of its rate limits.
     const isEnd = inFlight !== undefined && hits < 0;
     for (const limit of match.limits) {
@@ -73,7 +74,7 @@ function addCandidates(takes: Take[], { request, matched, keyPrefix, heads, nowU
     const { entries: sent = [], hits = request.hits, hits: own } = descriptors[descriptor] ?? {};
     const { rule, inFlight, reserve } = matches[descriptor] ?? {};
     const entries = countedEntries(sent, reserve);
-    const shared = inFlight === undefined ? rule?.shareThreshold : inFlight.keyEntries;
+    const shared = sharedOf({ rule, inFlight });
     const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads });
     const { failureMode = 'open' } = limit;
     const take: Take = { bucketKey: key, limit: toBucketLimit(limit, nowUs), hits, mode: 'shadow', descriptor, failureMode };
@@ -122,6 +123,12 @@ function countLimits(matches: readonly Match[]): number {
   let count = 0;
   for (const { limits } of matches) count += limits.length;
   return count;
+}
+
+/** By entry, how the values of the match share buckets. */
+export function sharedOf({ rule, inFlight }: Pick<Match, 'rule' | 'inFlight'>): readonly (SharedEntry | undefined)[] | undefined {
+  if (inFlight === undefined) return rule?.shareThreshold;
+  return rule === undefined ? inFlight.overrideEntries : inFlight.keyEntries;
 }
 
 /** The entries that name the bucket of a limit: without the class of a reserve, and with the owner of a pool in place of its member. */

@@ -1,14 +1,13 @@
 /** Sees in the verdict of each request which event lines of its limits are passed, and queues a mark for each once. It asks no store. */
 
 import { bucketKey, KeyHeads } from '../../domain/bucket/bucket-key';
-import { bucketEntries } from '../../domain/bucket/to-group';
+import { bucketEntries, sharedOf } from '../../domain/bucket/to-group';
 import type { Verdict } from '../../domain/bucket/take';
 import { toText } from '../../domain/descriptor/byte-string';
 import type { Descriptor, RateLimitRequest } from '../../domain/descriptor/descriptor';
 import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
 import type { Limit } from '../../domain/rule/limit';
 import type { Match } from '../../domain/rule/match';
-import type { SharedEntry } from '../../domain/rule/shared-entry';
 import { eventSpan, type EventLine, type EventSpan } from '../../domain/rule/soft/event-line';
 import { passedLine, wholeBucket, WHOLE_AT } from '../../domain/rule/soft/soft-line';
 import { US_PER_MS } from '../../lib/time-units';
@@ -162,10 +161,4 @@ function termsOf(span: EventSpan, nowUs: number): Pick<Mark, 'lateAfterMs' | 'st
   if ('endUs' in span) return { lateAfterMs: span.endUs / US_PER_MS + GRACE_MS };
   const staysMs = Math.max(1, Math.ceil(span.periodUs / US_PER_MS));
   return { staysMs, lateAfterMs: Math.floor(nowUs / US_PER_MS) + Math.max(LATE_MIN_MS, staysMs) };
-}
-
-/** As in the bucket keys of the match: `src/domain/bucket/to-group.ts`. */
-function sharedOf({ rule, inFlight }: Match): readonly (SharedEntry | undefined)[] | undefined {
-  if (inFlight === undefined) return rule?.shareThreshold;
-  return rule === undefined ? inFlight.overrideEntries : inFlight.keyEntries;
 }

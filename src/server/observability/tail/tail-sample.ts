@@ -1,5 +1,7 @@
 /** A live tail: where its samples come from, which decisions it wants, and what a sample of a decision holds. */
 
+import type { AmountForm } from '../../../lib/text/amount';
+
 /** Where samples come from: this process, or all workers. The tail is a number that its opener chooses. */
 export interface TailSource {
   open(tail: number, filter: TailFilter, onSample: (sample: TailSample) => void): void;
@@ -53,5 +55,5 @@ export interface TailLimit {
   readonly unit: string;
   readonly unitMultiplier: number;
   /** How people read the hits. Absent: as hits. */
-  readonly show?: { readonly unit: string; readonly divide: number };
+  readonly show?: AmountForm;
 }
