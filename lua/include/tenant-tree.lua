@@ -4,7 +4,7 @@ Twin of `src/state/control/tenants/tenant-tree.ts`. The records say who is above
 ]]
 local TENANT, TENANTS, TREE = 1, KEYS[5], KEYS[12]
 local LEVELS_BELOW, CHILDREN_MAX = tonumber(ARGV[21]) - 1, tonumber(ARGV[22])
--- Without records there are no trees, whatever was counted before they were lost.
+-- A store that lost its records has lost its trees too, and the counts mean nothing.
 local has_tenants = redis.call('HLEN', TENANTS) > 0
 -- As the changes would leave them, by field: the parent, or false; and the counts.
 local draft_parents, draft_counts = {}, {}

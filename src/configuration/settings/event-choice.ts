@@ -20,7 +20,7 @@ const SECRETS_MAX = 2;
 
 const BASE64 = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
-/** Undefined: there are no events. Throws SettingsError for a missing or bad secret. */
+/** Undefined: no setting asks for events. Throws SettingsError for a missing or bad secret. */
 export function chooseEvents(settings: Settings): EventChoice | undefined {
   const { eventsUrl: url, eventsSecretFile: file } = settings;
   if (url === undefined) {

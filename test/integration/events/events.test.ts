@@ -197,7 +197,7 @@ test(
 );
 
 test(
-  'an instance without Redis says so itself, while there is no Redis',
+  'an instance says itself that Redis is away, before it comes back',
   async () => {
     const weir = await start({ FAILURE_MODE: 'open' });
     redis.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** A receiver of events for tests: it checks each signature, keeps what it took, and can be told to refuse. */
+/** A receiver of events for tests: it checks each signature, keeps what it took, and refuses while a test wants that. */
 
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';

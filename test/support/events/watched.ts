@@ -33,7 +33,7 @@ export interface Decided {
   readonly more?: object;
 }
 
-/** A decision after which the bucket has so many used hits; by default its window is one of the clock. */
+/** A decision after which the bucket has `used` hits used; by default its window is one of the clock. */
 export function decidedOf({ limit, used, nowUs, entries = [{ key: 'k', value: 'v' }], resetAfterUs, more }: Decided): DecidedRequest {
   const verdict: Verdict = {
     fits: used <= limit.capacity,

@@ -40,7 +40,7 @@ describe('the class of a request', () => {
     ['no entry', ['k=a'], 70],
     ['a class in the middle', ['k=a', 'priority=high'], 90],
     ['the class with the smallest part', ['k=a', 'priority=critical'], 100],
-    ['a value that is no class', ['k=a', 'priority=CRITICAL'], 70],
+    ['a value that names none', ['k=a', 'priority=CRITICAL'], 70],
     ['an empty value', ['k=a', 'priority='], 70],
     ['a value that names two', ['k=a', 'priority=critical,critical'], 70],
     ['a class twice', ['k=a', 'priority=critical', 'priority=critical'], 70],

@@ -39,7 +39,7 @@ export interface AppOptions {
   readonly tracing: TraceChoice | undefined;
   /** Where decisions are logged. Undefined: nowhere. */
   readonly decisionLog: DecisionLogChoice | undefined;
-  /** Where events go. Undefined: there are none. */
+  /** Where events go. Undefined: no setting asks for them. */
   readonly events: EventChoice | undefined;
   /** How /check makes descriptors of a request. Undefined: /check is not served. */
   readonly check: CheckChoice | undefined;

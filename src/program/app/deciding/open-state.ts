@@ -23,7 +23,7 @@ export interface OpenedState {
   readonly tail: DecisionTail;
   /** Undefined: decisions are not logged. */
   readonly decisionLog: OpenedDecisionLog | undefined;
-  /** Undefined: there are no events. */
+  /** Undefined: no setting asks for events. */
   readonly events: OpenedEvents | undefined;
   readonly facts: PublishedFacts['facts'];
   /** Begins the work that goes on between decisions. */
