@@ -1,9 +1,9 @@
 /** The input of a store, takes that are decided in groups, and its output, verdicts. */
 
 import type { AlgorithmLimit } from '../algorithm/algorithm-limit';
-import type { BucketAlgorithm } from '../algorithm/algorithms';
+import { TRAITS, type BucketAlgorithm } from '../algorithm/algorithms';
 import { isOutside } from '../algorithm/window';
-import type { FailureMode, Leases } from '../rule/limit';
+import { LIMIT_MAX, type FailureMode, type Leases } from '../rule/limit';
 import type { Mode } from '../rule/mode';
 
 /** The limit of a bucket, with the algorithm that counts it. */
@@ -19,6 +19,11 @@ export interface BucketLimit extends AlgorithmLimit {
 export function wholeLimit(limit: BucketLimit): BucketLimit {
   const { capacity, reserved, ...others } = limit;
   return reserved === undefined ? limit : { capacity: capacity + reserved, ...others };
+}
+
+/** The most hits that may be left in a bucket: credits raise a budget above its capacity. */
+export function roomMaxOf({ algorithm, capacity }: Pick<BucketLimit, 'algorithm' | 'capacity'>): number {
+  return TRAITS[algorithm].restores === 'never' ? LIMIT_MAX : capacity;
 }
 
 /** Requests hits from one bucket, under one limit. */

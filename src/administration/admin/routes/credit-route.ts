@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { TRAITS } from '../../../domain/algorithm/algorithms';
-import type { Take } from '../../../domain/bucket/take';
+import { roomMaxOf, type Take } from '../../../domain/bucket/take';
 import { LIMIT_MAX } from '../../../domain/rule/limit';
 import type { AmountForm } from '../../../lib/text/amount';
 import type { AdminBackend } from '../backend';
@@ -90,8 +90,7 @@ interface Given {
 async function wouldGive(takes: readonly Take[], hits: number, backend: AdminBackend): Promise<Given[]> {
   const buckets = await readBuckets(takes, backend);
   return buckets.map(({ take, verdict: { remaining, debt = 0 } }) => {
-    const fullAt = TRAITS[take.limit.algorithm].restores === 'never' ? LIMIT_MAX : take.limit.capacity;
-    const credited = Math.min(hits, fullAt - remaining + debt);
+    const credited = Math.min(hits, roomMaxOf(take.limit) - remaining + debt);
     return { key: take.bucketKey, hits: credited, remaining: Math.max(0, remaining - debt + credited) };
   });
 }

@@ -3,6 +3,7 @@
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import {
   namesBucketTwice,
+  roomMaxOf,
   type BucketLimit,
   type Group,
   type GroupVerdict,
@@ -312,11 +313,6 @@ function roomMaxOfFirst({ takes: [first] }: Group): number {
 function roomMaxAt({ takes }: Group, place: number): number {
   const take = takes[place];
   return take === undefined ? 0 : roomMaxOf(take.limit);
-}
-
-/** Credits may raise a budget above its capacity. */
-function roomMaxOf({ algorithm, capacity }: BucketLimit): number {
-  return TRAITS[algorithm].restores === 'never' ? USED_MAX : capacity;
 }
 
 /** Each once. */
