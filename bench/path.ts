@@ -7,7 +7,7 @@ import { monotonicNowUs } from '../src/lib/clock';
 import { toByteString } from '../src/domain/descriptor/byte-string';
 import type { RateLimitRequest } from '../src/domain/descriptor/descriptor';
 import { NO_CHILDREN } from '../src/domain/rule/tree';
-import { WildcardIndex } from '../src/domain/rule/wildcard-index';
+import { WildcardIndex } from '../src/domain/descriptor/wildcard-index';
 import { compileWildcard } from '../src/domain/descriptor/wildcard';
 import { toDecision } from '../src/domain/decide/to-decision';
 import { BadRequestError } from '../src/lib/errors';

@@ -12,7 +12,7 @@ import { SampledRequests, type RequestTraces } from './state/request/request-tra
 import type { Add } from './domain/respond/response-additions';
 import type { DecidedRequest } from './domain/respond/decided/decided-request';
 import type { ControlView } from './domain/rule/control-view';
-import type { GlobalModes } from './domain/rule/match';
+import type { FairLevels, GlobalModes } from './domain/rule/match';
 import type { RuleSet } from './domain/rule/rule-set';
 import type { GroupOutcome, Store, TakeOptions } from './state/store/port/store';
 
@@ -37,6 +37,8 @@ export interface ShouldRateLimitParts {
   readonly modes: GlobalModes;
   /** The changes of operators while Weir runs. Absent: control data are off. */
   readonly control?: ControlView | undefined;
+  /** How limits are divided among members. Absent: members may use whole limits. */
+  readonly fair?: FairLevels | undefined;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
   /** This process's clock, in microseconds since 1970: an estimate of the store's clock, to name calendar windows. */

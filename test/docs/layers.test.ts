@@ -24,6 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'state/control': ['domain', 'state/store'],
   'state/penalty': ['domain', 'state/control', 'state/store'],
   'state/rollout': ['domain', 'state/control', 'state/store'],
+  'state/fair': ['domain', 'state/store'],
   'state/events': ['domain', 'state/control', 'state/rollout', 'state/store'],
   'state/top': ['domain', 'state/instances', 'state/store'],
   'configuration/problems': [],

@@ -13,6 +13,7 @@ const SECTIONS = {
     'unit/algorithm',
     'unit/bucket',
     'unit/decide',
+    'unit/fair',
     'unit/request',
     'unit/rule',
     'unit/should-rate-limit.test.ts',

@@ -445,6 +445,7 @@ export interface CandidateLimit extends RuleLimit {
   readonly reservations?: { readonly max_share: number; readonly on_lapse: string; readonly hits_max: number };
   readonly response_body?: string;
   readonly leases?: string;
+  readonly is_share?: boolean;
   readonly pool?: string;
   readonly bucket_key: string;
   readonly source: LimitSource;
@@ -475,6 +476,7 @@ export interface ExplainedDescriptor {
   readonly above?: readonly { readonly tenant: string; readonly plan: string; readonly is_default: boolean }[];
   readonly stage?: { readonly rollout: string; readonly by: string; readonly percent: number; readonly part: 'candidate' | 'current' };
   readonly reserve?: { readonly entry: string; readonly class?: string; readonly kept_percent: number };
+  readonly fair?: { readonly entry: string; readonly member?: string; readonly weight: number };
   readonly block?: ShownRecord;
   readonly pass?: ShownRecord;
   readonly replaced: readonly string[];
@@ -764,6 +766,7 @@ export interface Operations {
           readonly part: 'candidate' | 'current';
         };
         readonly reserve?: { readonly entry: string; readonly class?: string; readonly kept_percent: number };
+        readonly fair?: { readonly entry: string; readonly member?: string; readonly weight: number };
         readonly block?: ShownRecord;
         readonly pass?: ShownRecord;
         readonly replaced: readonly string[];

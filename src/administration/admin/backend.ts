@@ -14,6 +14,7 @@ import type { SettingsInForce } from '../../configuration/settings/settings-in-f
 import type { Warning } from './effect/warning';
 import type { HistoryPort } from './history/history';
 import type { RolloutCounter } from '../../state/rollout/rollout-counter';
+import type { DemandBoard } from '../../state/fair/demand-board';
 import type { Outbox } from '../../state/events/outbox';
 import type { InstancesPort } from '../../state/instances/instance-facts';
 import type { UsagePort } from './usage/prometheus-usage';
@@ -31,6 +32,7 @@ export interface AdminBackend {
   readonly buckets: BucketsPort;
   readonly instances: InstancesPort;
   readonly rollouts: RolloutReads;
+  readonly demand: DemandReads;
   /** Undefined: no EVENTS_URL. */
   readonly events?: EventReads | undefined;
   readonly tail: TailPort;
@@ -46,6 +48,9 @@ export interface AdminBackend {
 
 /** The hits of rollouts over all instances. */
 export type RolloutReads = Pick<RolloutCounter, 'read'>;
+
+/** The demand of members of divided limits, over all instances. */
+export type DemandReads = Pick<DemandBoard, 'read'>;
 
 /** The events of all instances. */
 export type EventReads = Pick<Outbox, 'read'>;

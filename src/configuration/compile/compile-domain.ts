@@ -7,7 +7,7 @@ import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../../do
 import { compileWildcard } from '../../domain/descriptor/wildcard';
 import { networkText } from '../../lib/address';
 import { NetworkIndex } from '../../domain/descriptor/network-index';
-import { WildcardIndex } from '../../domain/rule/wildcard-index';
+import { WildcardIndex } from '../../domain/descriptor/wildcard-index';
 import { makeInFlightLimit, type InFlight } from '../../domain/rule/in-flight';
 import { UINT32_MAX, type ResponseHeaders } from '../../domain/rule/limit';
 import { makePenalty, type Penalty } from '../../domain/rule/penalty';
@@ -17,6 +17,7 @@ import type { StagedLimits } from '../../domain/rule/rule-set';
 import type { SharedEntry } from '../../domain/rule/shared-entry';
 import { ruleWith } from '../../domain/rule/choose-plan';
 import { DomainPlans } from './compile-plans';
+import { compileFair } from './compile-fair';
 import { compileReserve } from './compile-reserve';
 import { LimitCompiler, NONE, type LimitDefaults } from './compile-limits';
 import type { InFlightSpec } from './read/read-in-flight';
@@ -190,11 +191,13 @@ export class DomainCompiler {
       children,
       limits: tenant === undefined ? rule.limits : [...tenant.plans.values()].flatMap((plan) => plan.limits),
     });
+    const fair = compileFair(spec, { levels, children, limits: rule.limits, hasPlans: tenant !== undefined });
     const optional = {
       ...(inFlight && { inFlight }),
       ...(metadata && { metadata }),
       ...(penalty && { penalty }),
       ...(reserve && { reserve }),
+      ...(fair && { fair }),
     };
     if (tenant === undefined && Object.keys(optional).length === 0) return rule;
     const whole = Object.assign(rule, optional);

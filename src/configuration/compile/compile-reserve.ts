@@ -4,15 +4,12 @@ import { toByteString } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import type { Limit } from '../../domain/rule/limit';
 import { makeReserve, RESERVE_PARTS, reservedHits, type Reserve } from '../../domain/rule/reserve/reserve';
-import { findChild, type DescriptorLevel } from '../../domain/rule/tree';
-import { joinPath, show } from '../../lib/quote';
+import { joinPath } from '../../lib/quote';
 import { percentText } from '../../lib/value-texts';
+import { lastEntryFault, type LastEntryPlace } from './last-entry-fault';
 import type { DescriptorSpec } from './read/read-file';
 
-export interface ReserveInput {
-  /** The descriptor's levels, from the root down to itself. */
-  readonly levels: readonly DescriptorSpec[];
-  readonly children: DescriptorLevel;
+export interface ReserveInput extends LastEntryPlace {
   /** The limits of the descriptor, or of its plans. */
   readonly limits: readonly Limit[];
 }
@@ -23,7 +20,7 @@ export function compileReserve(spec: DescriptorSpec, input: ReserveInput): Reser
   const { entry, for: parts } = reserve?.value ?? {};
   if (reserve === undefined || entry === undefined || parts === undefined) return undefined;
   const path = joinPath(spec.path, 'reserve');
-  const fault = faultOf(entry.value, input);
+  const fault = lastEntryFault(entry.value, input);
   if (fault !== undefined) spec.problems.report({ offset: entry.offset, path: joinPath(path, 'entry'), message: fault });
   if (spec.fields.penalty !== undefined) {
     const message = 'conflicts with penalty, whose blocks would deny the requests of all classes; remove one of them';
@@ -39,13 +36,4 @@ export function compileReserve(spec: DescriptorSpec, input: ReserveInput): Reser
     spec.problems.warn({ offset: parts.offset, path: joinPath(joinPath(path, 'for'), name), message });
   }
   return makeReserve({ entry: toByteString(entry.value), level: input.levels.length, parts: classes });
-}
-
-function faultOf(entry: string, { levels, children }: ReserveInput): string | undefined {
-  const key = toByteString(entry);
-  if (levels.some((level) => level.key === entry))
-    return `${show(entry)} is a key of this descriptor; name one that comes after its entries`;
-  if (children.byValue.has(key) || findChild(children, { key, value: '' }) !== undefined)
-    return `${show(entry)} is a key of a descriptor below this one, which wins; rename one of them`;
-  return undefined;
 }

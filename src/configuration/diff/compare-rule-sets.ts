@@ -4,6 +4,7 @@ import { toText } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import type { Plan } from '../../domain/rule/plan';
 import type { Admission } from '../../domain/descriptor/admission';
+import { fairText } from '../../domain/rule/fair/fair';
 import { reserveText } from '../../domain/rule/reserve/reserve';
 import type { Rule } from '../../domain/rule/rule';
 import type { Domain, RuleSet } from '../../domain/rule/rule-set';
@@ -153,6 +154,7 @@ const TRAITS_OF_RULES: readonly Trait[] = [
   },
   { what: 'in_flight id', of: ({ inFlight }) => inFlight?.id?.key ?? 'none', direction: () => 'both' },
   { what: 'reserve', of: ({ reserve }) => (reserve === undefined ? 'none' : reserveText(reserve)), direction: () => 'both' },
+  { what: 'fair', of: ({ fair }) => (fair === undefined ? 'none' : fairText(fair)), direction: () => 'both' },
   {
     what: 'penalty',
     of: ({ penalty }) =>

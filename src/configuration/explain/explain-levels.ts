@@ -7,7 +7,7 @@ import type { Entry } from '../../domain/descriptor/descriptor';
 import { includes, parseClient } from '../../lib/address';
 import { compileWildcard, matchesWildcard } from '../../domain/descriptor/wildcard';
 import type { Domain } from '../../domain/rule/rule-set';
-import { endsInClass, findChild, type DescriptorLevel, type DescriptorNode } from '../../domain/rule/tree';
+import { endsInLast, findChild, type DescriptorLevel, type DescriptorNode } from '../../domain/rule/tree';
 
 /** The most descriptors of one level that are listed; readers stop long before thousands. */
 export const COMPARED_MAX = 20;
@@ -58,7 +58,7 @@ export function descend({ domain, levels, entries }: DescendInput): Descent {
   for (const entry of entries) {
     const winner = findChild(level, entry);
     // The rule is found; what follows says the class.
-    if (winner === undefined && endsInClass(node, entries)) break;
+    if (winner === undefined && endsInLast(node, entries)) break;
     node = winner;
     const declared = levels.get(level);
     explained.push(explainLevel(declared, { entry, winner }));

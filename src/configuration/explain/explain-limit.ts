@@ -12,6 +12,7 @@ import { beforeReserve, overdraftMaxOf, reservableMax, type Limit, type PoolOwne
 import type { Plan } from '../../domain/rule/plan';
 import type { Match } from '../../domain/rule/match';
 import type { AmountForm } from '../../lib/text/amount';
+import { beforeShare } from '../../domain/rule/share';
 import { beforeStage } from '../../domain/rule/stage-limits';
 
 export interface LimitExplanation {
@@ -37,6 +38,8 @@ export interface LimitExplanation {
   readonly leases?: string;
   /** How people read its hits; absent: as hits. */
   readonly show?: AmountForm;
+  /** It is the share of one member in the limit before it; absent: it is a whole limit. */
+  readonly isShare?: true;
   /** The tenant whose pool it is; absent: the limit is the tenant's own. */
   readonly pool?: string;
   readonly bucketKey: string;
@@ -87,7 +90,7 @@ export function explainLimits({ match, overridden, written, plans, keys }: Limit
   let nextCandidate = limits.length;
   return limits.map((limit, at) => {
     if (limit.pool !== undefined) return explainPoolLimit(limit, limit.pool, { match, plans, bucketKey: keys[at] ?? '' });
-    const whole = beforeReserve(limit);
+    const whole = beforeReserve(beforeShare(limit));
     const found = overridden.limits.indexOf(beforeStage(whole));
     const place = found < 0 ? at : found;
     const configured = configuredAt(match, place);
@@ -168,6 +171,7 @@ function explainLimit(
     ...(id !== undefined && { id }),
     ...(responseBody && { responseBody: responseBody.kind }),
     ...(leases && { leases }),
+    ...(limit.role === 'share' && { isShare: true as const }),
     ...(show && { show }),
     ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
   };

@@ -9,8 +9,9 @@ import { overrideLimits } from '../../domain/rule/apply-override';
 import type { PlanInForce } from '../../domain/rule/choose-plan';
 import { refusalOf, type Refusal } from '../../domain/descriptor/admission';
 import { show } from '../../lib/quote';
+import { memberOf, NO_MEMBER, weightOf, type Fair } from '../../domain/rule/fair/fair';
 import { beforeReserve } from '../../domain/rule/limit';
-import { matchRequest, type GlobalModes, type Match, type MatchControl } from '../../domain/rule/match';
+import { matchRequest, type FairLevels, type GlobalModes, type Match, type MatchControl } from '../../domain/rule/match';
 import type { Plan } from '../../domain/rule/plan';
 import { poolsInForce, type PoolLevel } from '../../domain/rule/pool';
 import type { RuleSet } from '../../domain/rule/rule-set';
@@ -46,6 +47,8 @@ export interface DescriptorExplanation {
   readonly above?: readonly TenantAbove[];
   /** The class of the request in the reserve of the rule; absent: the rule has none. */
   readonly reserve?: ReserveExplanation;
+  /** The member of the request, where members divide the limits of the rule; absent: they do not. */
+  readonly fair?: FairExplanation;
   /** The limit is the request's override, not that of the rule. */
   readonly override: boolean;
   /** The plan whose limits apply; absent: the descriptor has no tenants. */
@@ -88,6 +91,15 @@ export interface ReserveExplanation {
   readonly keptPercent: number;
 }
 
+/** One of the members that divide a limit. */
+export interface FairExplanation {
+  /** Key of the entry with the member. */
+  readonly entry: string;
+  /** Absent: the request names none, or several. */
+  readonly member?: string;
+  readonly weight: number;
+}
+
 /** Why the plan applies, and where the configuration has it. */
 export interface PlanSource {
   /** It is the `default_plan`, because the tenant has none, or one that the configuration lacks. */
@@ -113,12 +125,14 @@ export interface ExplainInput {
   readonly nowUs: () => number;
   /** Absent: only the configuration decides. */
   readonly control?: MatchControl | undefined;
+  /** Absent: members may use whole limits. */
+  readonly fair?: FairLevels | undefined;
 }
 
 /** Uses the code that decides requests for winners, limits and bucket keys, so that the explanation cannot disagree with it. */
-export function explainRequest({ ruleSet, levels, plans, request, modes, keyPrefix, nowUs, control }: ExplainInput): Explanation {
+export function explainRequest({ ruleSet, levels, plans, request, modes, keyPrefix, nowUs, control, fair }: ExplainInput): Explanation {
   const domain = ruleSet.domains.get(request.domain);
-  const matched = matchRequest({ ruleSet, request, modes, control: control && withoutBlocks(control), admitsAll: true });
+  const matched = matchRequest({ ruleSet, request, modes, control: control && withoutBlocks(control), fair, admitsAll: true });
   const { takes } = toGroup({ request, matched, keyPrefix, shadow: modes.shadow, nowUs });
   const descriptors = request.descriptors.map(({ entries, override }, index) => {
     const match = matched.matches[index];
@@ -153,6 +167,7 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
       ...(pools !== undefined && pools.levels.length > 1 && { above: pools.levels.slice(1).map(explainLevelOf) }),
       ...(match.stage && { stage: explainStage(match.stage) }),
       ...(match.reserve && limits.length > 0 && { reserve: explainReserve(match.reserve, entries) }),
+      ...(match.fair && limits.length > 0 && { fair: explainFair(match.fair, entries) }),
       override: override !== undefined && limits.length > 0,
       replaced,
       ...(block && { block: block.id }),
@@ -205,6 +220,11 @@ function explainReserve(reserve: Reserve, entries: readonly Entry[]): ReserveExp
     ...(name !== undefined && { class: toText(name) }),
     keptPercent: (partKept(reserve, entries) * 100) / RESERVE_PARTS,
   };
+}
+
+function explainFair(fair: Fair, entries: readonly Entry[]): FairExplanation {
+  const member = memberOf(fair, entries);
+  return { entry: toText(fair.entry), ...(member !== NO_MEMBER && { member: toText(member) }), weight: weightOf(fair, member) };
 }
 
 function explainPlan({ plan, isDefault, unknownPlan, planFrom }: PlanInForce, plans: ExplainInput['plans']) {

@@ -50,6 +50,9 @@ export const PREFERRED_ALGORITHM: ConfiguredAlgorithm = 'token_bucket';
 /** The algorithm of penalties: it costs no more than a fixed window, and no edge of a window forgets denials. */
 export const DENIALS_ALGORITHM: Algorithm = 'sliding_window_counter';
 
+/** The algorithm of shares of limits that restore hits evenly: it counts by the window, so that its size alone is the share. */
+export const SHARE_ALGORITHM: Algorithm = 'sliding_window_counter';
+
 /** The algorithm of calendar windows. */
 export const CALENDAR_ALGORITHM: ConfiguredAlgorithm = 'fixed_window';
 

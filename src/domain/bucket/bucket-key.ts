@@ -10,7 +10,7 @@ import type { SharedEntry } from '../rule/shared-entry';
 const STATE_VERSION = 1;
 
 /** Before the algorithm in the keys of buckets that are not those of limits in force. No algorithm has a dot in its letters. */
-const MARKS: Readonly<Record<LimitRole, string>> = { candidate: 'c.', penalty: 'p.', pool: 'o.' };
+const MARKS: Readonly<Record<LimitRole, string>> = { candidate: 'c.', penalty: 'p.', pool: 'o.', share: 's.' };
 
 /** Longest domain, key or value in clear text; a longer one is replaced by its SHA-256. */
 const PART_LENGTH_MAX = 256;

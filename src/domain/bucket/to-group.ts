@@ -6,7 +6,7 @@ import type { InFlight } from '../rule/in-flight';
 import { overdraftMaxOf, windowName, type Limit } from '../rule/limit';
 import type { Match, RequestMatch } from '../rule/match';
 import { entriesOfOwner } from '../rule/pool';
-import { countedEntries } from '../rule/reserve/reserve';
+import { countedEntries, memberEntries } from '../descriptor/last-entry';
 import type { SharedEntry } from '../rule/shared-entry';
 import { bucketKey, type KeyHeads } from './bucket-key';
 import { slotIdOf } from './slot-id';
@@ -24,7 +24,7 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const match = matches[descriptor];
     if (requested === undefined || match === undefined) continue;
     const { hits = request.hits } = requested;
-    const entries = countedEntries(requested.entries, match.reserve);
+    const entries = countedEntries(requested.entries, match);
     // Hits of the request apply to every descriptor alike: only a descriptor's own hits are a usage report.
     const mayReport = requested.hits !== undefined && requested.hits !== 0;
     const { mode } = match;
@@ -44,7 +44,8 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
         prefix: keyPrefix,
         domain,
         hashTag,
-        entries: pool === undefined ? entries : entriesOfOwner(entries, pool),
+        entries:
+          pool !== undefined ? entriesOfOwner(entries, pool) : limit.role === 'share' ? memberEntries(requested.entries, match) : entries,
         limit: counted,
         shared: isSlot ? inFlight.keyEntries : shared,
         heads: known,
@@ -72,8 +73,8 @@ function addCandidates(takes: Take[], { request, matched, keyPrefix, heads, nowU
   const { matches, hashTag } = matched;
   for (const { descriptor, limit } of candidatesOf(matches)) {
     const { entries: sent = [], hits = request.hits, hits: own } = descriptors[descriptor] ?? {};
-    const { rule, inFlight, reserve } = matches[descriptor] ?? {};
-    const entries = countedEntries(sent, reserve);
+    const { rule, inFlight, reserve, fair } = matches[descriptor] ?? {};
+    const entries = countedEntries(sent, { reserve, fair });
     const shared = sharedOf({ rule, inFlight });
     const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads });
     const { failureMode = 'open' } = limit;
@@ -131,13 +132,17 @@ export function sharedOf({ rule, inFlight }: Pick<Match, 'rule' | 'inFlight'>): 
   return rule === undefined ? inFlight.overrideEntries : inFlight.keyEntries;
 }
 
-/** The entries that name the bucket of a limit: without the class of a reserve, and with the owner of a pool in place of its member. */
+/**
+ * The entries that name the bucket of a limit: without the class of a reserve, with the owner of a pool in place of its member, and with
+ * the member only for its share.
+ */
 export function bucketEntries(
   sent: readonly Entry[],
-  { reserve }: Pick<Match, 'reserve'>,
-  { pool }: Pick<Limit, 'pool'>,
+  match: Pick<Match, 'reserve' | 'fair'>,
+  { pool, role }: Pick<Limit, 'pool' | 'role'>,
 ): readonly Entry[] {
-  const entries = countedEntries(sent, reserve);
+  if (role === 'share') return memberEntries(sent, match);
+  const entries = countedEntries(sent, match);
   return pool === undefined ? entries : entriesOfOwner(entries, pool);
 }
 

@@ -50,7 +50,7 @@ export const LIMIT_MAX = Number.MAX_SAFE_INTEGER;
 /** The largest number in most fields of the wire, which show larger limits as this one. */
 export const UINT32_MAX = 2 ** 32 - 1;
 
-export type LimitRole = 'candidate' | 'penalty' | 'pool';
+export type LimitRole = 'candidate' | 'penalty' | 'pool' | 'share';
 
 /** The owner of a pool: the tenant whose bucket counts for its whole subtree. */
 export interface PoolOwner {
@@ -103,7 +103,7 @@ export interface Limit extends LimitTerms {
   readonly candidate?: Limit;
   /** The candidate may decide a part of the requests. Absent: it never denies, or this is not a candidate. */
   readonly stage?: Stage;
-  /** This limit is a candidate itself, counts the denials of a penalty, or is that of a pool, so its bucket is marked. Absent: it is a limit in force. */
+  /** This limit is a candidate itself, counts the denials of a penalty, or is that of a pool or of a member's share, so its bucket is marked. Absent: it is a limit in force. */
   readonly role?: LimitRole;
   /** It counts in the bucket of this tenant, which may be an ancestor of the one that asks. Absent: the entries name the bucket. */
   readonly pool?: PoolOwner;

@@ -2,7 +2,7 @@
 
 import { REFERENCE_ALGORITHM } from '../algorithm/algorithms';
 import { refusalOf, type Refusal } from '../descriptor/admission';
-import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
+import type { ByteString, Descriptor, Entry, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
 import { UNIT_US } from '../descriptor/unit';
 import { overrideLimits } from './apply-override';
 import { choosePlan, type PlanInForce } from './choose-plan';
@@ -10,6 +10,9 @@ import type { ControlView, SelectedRecord } from './control-view';
 import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../../lib/errors';
+import { memberOf, weightOf, type Fair } from './fair/fair';
+import { isDivided, shareLimit } from './share';
+import type { WaterLevel } from './fair/water-level';
 import { reservedInFlight, type InFlight } from './in-flight';
 import { poolsInForce, type Pools, type PoolsInForce } from './pool';
 import { isLimitProblem, isRateLimit, makeLimit, reservedLimit, type Limit, type RateLimit } from './limit';
@@ -45,6 +48,8 @@ export interface Match {
   readonly inFlight?: InFlight | undefined;
   /** The reserve of the rule, which an override does not replace; absent: the rule has none. */
   readonly reserve?: Reserve | undefined;
+  /** How the rule divides its limits; absent: it does not. The shares of the member are after the limits of the rule. */
+  readonly fair?: Fair | undefined;
   /** The plan of the tenant; absent: the rule has no plans. */
   readonly plan?: PlanInForce | undefined;
   /** The pools of the tenant and of those above it; absent: there are none. Their limits are last. */
@@ -84,7 +89,7 @@ export interface RequestMatch {
 /**
  * @throws BadRequestError if an override is invalid
  */
-export function matchRequest({ ruleSet, request, modes, control, admitsAll }: MatchInput): RequestMatch {
+export function matchRequest({ ruleSet, request, modes, control, fair, admitsAll }: MatchInput): RequestMatch {
   const domain = ruleSet.domains.get(request.domain);
   const { descriptors } = request;
   const matches = new Array<Match>(descriptors.length);
@@ -114,6 +119,8 @@ export function matchRequest({ ruleSet, request, modes, control, admitsAll }: Ma
       ({ match } = inPools);
     }
     if (match.reserve !== undefined) match = inClass(match, match.reserve, descriptor);
+    if (match.fair !== undefined)
+      match = withShares(match, { fair: match.fair, request, hashTag: domain?.hashTag, descriptor, levels: fair });
     matches[index] = match;
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
@@ -180,7 +187,27 @@ function inClass(match: Match, reserve: Reserve, { entries }: Descriptor): Match
   return changed(match, { limits: reservedLists.of(match.limits, part), inFlight });
 }
 
-type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'reserve'>>;
+interface WithSharesInput {
+  readonly fair: Fair;
+  readonly request: RateLimitRequest;
+  readonly hashTag: ByteString | undefined;
+  readonly descriptor: Descriptor;
+  readonly levels: FairLevels | undefined;
+}
+
+/** With the shares of the request's member. Without limits of the rule, as under a pass, there is nothing to divide. */
+function withShares(match: Match, { fair, request, hashTag, descriptor, levels }: WithSharesInput): Match {
+  if (match.rule === undefined) return match;
+  const { entries } = descriptor;
+  const weight = weightOf(fair, memberOf(fair, entries));
+  const shares = match.limits.filter(isDivided).map((limit) => {
+    const level = levels?.levelOf({ domain: request.domain, hashTag, entries, match, limit });
+    return shareLimit(limit, weight, level);
+  });
+  return shares.length === 0 ? match : changed(match, { limits: [...match.limits, ...shares] });
+}
+
+type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'reserve' | 'fair'>>;
 
 /** A copy, field by field: a spread takes several times as long, and V8 of Node 20 gives each of its objects a hidden class of its own. */
 function changed(match: Match, changes: Changes): Match {
@@ -193,6 +220,7 @@ function changed(match: Match, changes: Changes): Match {
     rule: match.rule,
     inFlight: changes.inFlight ?? match.inFlight,
     reserve: match.reserve,
+    fair: match.fair,
     plan: changes.plan ?? match.plan,
     pools: changes.pools ?? match.pools,
     stage: changes.stage ?? match.stage,
@@ -301,12 +329,31 @@ export function rateLimitsOf(matched: RequestMatch): RequestMatch {
 /** The part of the control data that matching asks. */
 export type MatchControl = Omit<ControlView, 'version'>;
 
+/** A limit that members share, as one request asks for it. */
+export interface DividedLimit {
+  readonly domain: ByteString;
+  readonly hashTag: ByteString | undefined;
+  readonly entries: readonly Entry[];
+  readonly match: Match;
+  readonly limit: Limit;
+}
+
+/** The levels of divided limits now. */
+export interface FairLevels {
+  /** Changes with every level. */
+  readonly version: number;
+  /** Undefined: there is enough for all, as far as is known. */
+  levelOf(divided: DividedLimit): WaterLevel | undefined;
+}
+
 export interface MatchInput {
   readonly ruleSet: RuleSet;
   readonly request: RateLimitRequest;
   readonly modes: GlobalModes;
   /** Absent: only the configuration decides. */
   readonly control?: MatchControl | undefined;
+  /** Absent: members may use whole limits. */
+  readonly fair?: FairLevels | undefined;
   /** Matches as if the domain refused nothing. */
   readonly admitsAll?: true;
 }
@@ -335,18 +382,18 @@ function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }:
     const limit = overrideLimit({ override: descriptor.override, replaced, domain, index });
     const path = rule?.path ?? keysOf(descriptor);
     const mode = modes.quota ? 'quota' : 'enforced';
-    const { inFlight, reserve } = rule ?? NO_RULE;
-    if (inFlight === undefined) return { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path, reserve };
-    return { limits: [limit, inFlight.limit], unlimited: false, mode, quotaAlwaysFits: false, path, inFlight, reserve };
+    const { inFlight, reserve, fair } = rule ?? NO_RULE;
+    if (inFlight === undefined) return { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path, reserve, fair };
+    return { limits: [limit, inFlight.limit], unlimited: false, mode, quotaAlwaysFits: false, path, inFlight, reserve, fair };
   }
   if (rule === undefined) return nothingLimits(modes);
-  const { limits, unlimited, path, inFlight, reserve } = rule;
+  const { limits, unlimited, path, inFlight, reserve, fair } = rule;
   const quota = rule.quotaMode || modes.quota;
   const mode = rule.shadowMode ? 'shadow' : quota ? 'quota' : 'enforced';
-  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule, inFlight, reserve };
+  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule, inFlight, reserve, fair };
 }
 
-const NO_RULE: Pick<Rule, 'inFlight' | 'reserve'> = {};
+const NO_RULE: Pick<Rule, 'inFlight' | 'reserve' | 'fair'> = {};
 
 interface MatchDescriptorInput {
   readonly domain: Domain;

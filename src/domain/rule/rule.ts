@@ -1,5 +1,6 @@
 /** A rule: a configured descriptor with limits. */
 
+import type { Fair } from './fair/fair';
 import type { InFlight } from './in-flight';
 import type { Limit } from './limit';
 import type { Penalty } from './penalty';
@@ -46,6 +47,8 @@ export interface Rule {
   readonly penalty?: Penalty;
   /** The last part of each limit is only for some requests. Absent: all are alike. */
   readonly reserve?: Reserve;
+  /** Its limits are divided among members. Absent: they are not. */
+  readonly fair?: Fair;
   /** Returned to callers with the status. */
   readonly metadata?: JsonObject;
 }

@@ -3,9 +3,9 @@
 import type { Rule } from './rule';
 import { toText } from '../descriptor/byte-string';
 import type { ByteString, Entry } from '../descriptor/descriptor';
+import { areLast, lastEntryOf } from '../descriptor/last-entry';
 import type { NetworkIndex } from '../descriptor/network-index';
-import { areClasses } from './reserve/reserve';
-import { WildcardIndex } from './wildcard-index';
+import { WildcardIndex } from '../descriptor/wildcard-index';
 
 export interface DescriptorNode {
   /** Absent: a descriptor that ends here is answered OK and not counted. */
@@ -33,24 +33,24 @@ export const NO_CHILDREN: DescriptorLevel = { byValue: new Map(), wildcards: new
 /**
  * The node for the entries, or undefined. At each level the exact value wins, then the address range
  * with the longest prefix, then the first wildcard declared, then the key alone. A level without a match ends the search, and the node's depth must equal the
- * number of entries (the reference's rules). Only the entry with the class of a `reserve` may follow.
+ * number of entries (the reference's rules). Only the last entry of a `reserve` or of `fair` may follow.
  */
 export function findNode(root: DescriptorLevel, entries: readonly Entry[]): DescriptorNode | undefined {
   let level = root;
   let node: DescriptorNode | undefined;
   for (const entry of entries) {
     const child = findChild(level, entry);
-    if (child === undefined) return endsInClass(node, entries) ? node : undefined;
+    if (child === undefined) return endsInLast(node, entries) ? node : undefined;
     node = child;
     level = child.children;
   }
   return node;
 }
 
-/** Whether the entries beyond the node's rule only say the class of its reserve. */
-export function endsInClass(node: DescriptorNode | undefined, entries: readonly Entry[]): boolean {
-  const reserve = node?.rule?.reserve;
-  return reserve !== undefined && areClasses(reserve, entries, reserve.level);
+/** Whether the entries beyond the node's rule are only its last entry. */
+export function endsInLast(node: DescriptorNode | undefined, entries: readonly Entry[]): boolean {
+  const last = node?.rule === undefined ? undefined : lastEntryOf(node.rule);
+  return last !== undefined && areLast(last, entries, last.level);
 }
 
 /** The node that matches the entry on one level. */

@@ -64,13 +64,14 @@ export async function openApp(options: AppOptions): Promise<App> {
 /** With Redis, the thread of the admin API reads buckets and control data itself. */
 function servicesOf(
   { storeChoice, memoryStore, settings, published }: Context,
-  { control, opened, facts, top, rollouts, events }: OpenedState,
+  { control, opened, facts, top, rollouts, fair, events }: OpenedState,
 ): OpenAdminInput['services'] {
   const isEmbedded = storeChoice.kind === 'memory';
   return processServices({
     memoryStore: isEmbedded ? memoryStore : undefined,
     control: isEmbedded ? control?.store : undefined,
     rollouts: isEmbedded ? rollouts?.counter : undefined,
+    demand: isEmbedded ? fair.board : undefined,
     events: isEmbedded ? events?.outbox : undefined,
     forget: opened.forget,
     keyPrefix: settings.cacheKeyPrefix,

@@ -140,6 +140,14 @@ async function bindPool(pool: WorkerPool, { grpcUds }: Pick<Settings, 'grpcUds'>
 
 /** The workers decide, so this process has no buckets, no control data and no facts of its own. */
 function servicesOf({ cacheKeyPrefix: keyPrefix }: Settings, metrics: WorkerMetrics): App['admin']['services'] {
-  const none = { memoryStore: undefined, control: undefined, rollouts: undefined, events: undefined, topKeys: undefined, facts: undefined };
+  const none = {
+    memoryStore: undefined,
+    control: undefined,
+    rollouts: undefined,
+    demand: undefined,
+    events: undefined,
+    topKeys: undefined,
+    facts: undefined,
+  };
   return processServices({ ...none, keyPrefix, readMetrics: () => metrics.read() });
 }

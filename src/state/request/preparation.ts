@@ -1,7 +1,7 @@
 /** Matches and keys requests under one rule set and the control data, and caches the results for interned requests. */
 
 import type { RateLimitRequest } from '../../domain/descriptor/descriptor';
-import { matchRequest, type GlobalModes, type RequestMatch } from '../../domain/rule/match';
+import { matchRequest, type FairLevels, type GlobalModes, type RequestMatch } from '../../domain/rule/match';
 import type { ControlView } from '../../domain/rule/control-view';
 import type { RuleSet } from '../../domain/rule/rule-set';
 import { KeyHeads } from '../../domain/bucket/bucket-key';
@@ -20,6 +20,8 @@ export interface PreparationParts {
   readonly modes: GlobalModes;
   /** Absent: control data are off. */
   readonly control?: ControlView | undefined;
+  /** Absent: members may use whole limits. */
+  readonly fair?: FairLevels | undefined;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
   /** The approximate time of the decision. */
@@ -31,8 +33,9 @@ export class Preparation {
   private readonly heads = new KeyHeads();
   /** Results for interned requests. An entry lives as long as its request is cached elsewhere. */
   private known = new WeakMap<RateLimitRequest, Prepared>();
-  /** The version of the control data under which the results above were made. */
+  /** The versions of the control data and of the shares under which the results above were made. */
   private controlVersion = 0;
+  private fairVersion = 0;
 
   constructor(private readonly parts: PreparationParts) {
     this.ruleSet = parts.ruleSet;
@@ -45,9 +48,12 @@ export class Preparation {
    */
   of(request: RateLimitRequest): Prepared {
     if (request.recurs !== true) return this.prepare(request);
-    const { control } = this.parts;
-    if (control !== undefined && control.version !== this.controlVersion) {
-      this.controlVersion = control.version;
+    const { control, fair } = this.parts;
+    const controlVersion = control?.version ?? 0;
+    const fairVersion = fair?.version ?? 0;
+    if (controlVersion !== this.controlVersion || fairVersion !== this.fairVersion) {
+      this.controlVersion = controlVersion;
+      this.fairVersion = fairVersion;
       this.known = new WeakMap();
     }
     const known = this.known.get(request);
@@ -65,7 +71,8 @@ export class Preparation {
   }
 
   private prepare(request: RateLimitRequest): Prepared {
-    const matched = matchRequest({ ruleSet: this.ruleSet, request, modes: this.parts.modes, control: this.parts.control });
+    const { modes, control, fair } = this.parts;
+    const matched = matchRequest({ ruleSet: this.ruleSet, request, modes, control, fair });
     return { request, matched, group: this.groupAt(request, matched, this.parts.nowUs) };
   }
 }

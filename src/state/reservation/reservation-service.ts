@@ -15,6 +15,7 @@ import type { ControlView } from '../../domain/rule/control-view';
 import {
   matchRequest,
   rateLimitsOf,
+  type FairLevels,
   type GlobalModes,
   type MatchControl,
   type MatchInput,
@@ -101,6 +102,8 @@ export interface ReservationServiceParts {
   readonly modes: GlobalModes;
   /** The changes of operators while Weir runs. Absent: control data are off. */
   readonly control?: ControlView | undefined;
+  /** How limits are divided among members. Absent: members may use whole limits. */
+  readonly fair?: FairLevels | undefined;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
   /** This process's clock, in microseconds since 1970: an estimate of the store's. */
@@ -231,7 +234,8 @@ export class ReservationService {
   private plan({ domain, descriptors }: ReservedRequest, hits: number, view: Pick<MatchInput, 'control' | 'admitsAll'>): Planned {
     const request: RateLimitRequest = { domain, descriptors, hits };
     // Limits on requests in flight do not apply: a reservation counts hits of a future request.
-    const matched = rateLimitsOf(matchRequest({ ruleSet: this.parts.ruleSet(), request, modes: this.parts.modes, ...view }));
+    const { ruleSet, modes, fair } = this.parts;
+    const matched = rateLimitsOf(matchRequest({ ruleSet: ruleSet(), request, modes, fair, ...view }));
     const plan = this.planAt(request, matched, this.parts.nowUs, hits);
     if (plan.legs.length > LEGS_MAX)
       throw new BadRequestError(`descriptors has ${plan.legs.length} limits; a reservation has at most ${LEGS_MAX}`);

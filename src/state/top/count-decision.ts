@@ -5,7 +5,7 @@ import type { Descriptor, RateLimitRequest } from '../../domain/descriptor/descr
 import type { CandidateVerdict, DescriptorStatus } from '../../domain/decide/decision';
 import type { Limit } from '../../domain/rule/limit';
 import type { Match, RequestMatch } from '../../domain/rule/match';
-import { countedEntries } from '../../domain/rule/reserve/reserve';
+import { countedEntries } from '../../domain/descriptor/last-entry';
 import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
 import type { KeyHits, LiveOwner, SeenKey } from './counters';
 import { NO_HINTS, type LiveKeys, type OwnerInput } from './live-keys';
@@ -106,7 +106,7 @@ class DecisionCounter {
   }
 
   private freshKey({ request, match, descriptor }: KeyInput): SeenKey {
-    const entries = countedEntries(descriptor.entries, match.reserve);
+    const entries = countedEntries(descriptor.entries, match);
     const owner = this.ownerOf(match, { domain: request.domain, entries });
     const key = owner.form.keyOf(entries);
     const hash = hashOfKey(key);

@@ -1,7 +1,7 @@
 /** The page of metrics lists exactly the metrics that Weir serves. */
 
 import { readFileSync } from 'node:fs';
-import { CONFIG_METRICS, METRICS } from '../../../src/server/observability/metrics/metrics';
+import { CONFIG_METRICS, FAIR_METRICS, METRICS } from '../../../src/server/observability/metrics/metrics';
 import { renderMetricsDoc } from '../../../scripts/generate/docs/metrics-doc';
 import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
 import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
@@ -23,6 +23,7 @@ test('a server serves exactly the metrics of the tables', async () => {
   const expected = [
     ...Object.values(METRICS),
     ...Object.values(CONFIG_METRICS),
+    ...Object.values(FAIR_METRICS),
     CERTIFICATE_METRIC,
     ...Object.values(LIMIT_METRICS),
     ...Object.values(RULE_METRICS),

@@ -36,6 +36,9 @@ descriptors:
     rate_limit: { unit: hour, requests_per_unit: 100, algorithm: sliding_window_log }
   - key: prepaid
     rate_limit: { unit: total, requests_per_unit: 100 }
+  - key: shared
+    rate_limit: { unit: second, requests_per_unit: 5 }
+    fair: { entry: tenant }
   - key: slots
     in_flight: { max: 5, hold: 60s, id: slots }
   - key: address
@@ -50,6 +53,9 @@ const RESERVATION_COMMANDS = /^- \[Reservations\].* also need `([^`]+)`/m.exec(r
 
 /** The same for events. */
 const EVENT_COMMANDS = /^- \[Events\].* need `([^`]+)`/m.exec(readFileSync('docs/redis.md', 'utf8'))![1]!.split(' ');
+
+/** The same for fair shares. */
+const FAIR_COMMANDS = /^- \[Fair shares\].* need `([^`]+)`/m.exec(readFileSync('docs/redis.md', 'utf8'))![1]!.split(' ');
 
 const EVENTS_SECRET = 'a secret of at least 24 bytes';
 
@@ -152,7 +158,8 @@ test('every key is in the table of the page, and has a TTL unless the table says
   const admin = async (request: AdminRequest) =>
     (await callAdmin(`http://127.0.0.1:${port}`, { token: TOKENS.admin, ...request }).catch(() => undefined))?.status;
   await until(async () => (await admin({ path: '/v1/whoami' })) === 200);
-  for (const key of ['token', 'leaky', 'counter', 'log', 'prepaid', 'user']) expect(await post(weir, '/json', asked(key))).toBe(200);
+  for (const key of ['shared', 'token', 'leaky', 'counter', 'log', 'prepaid', 'user'])
+    expect(await post(weir, '/json', asked(key))).toBe(200);
   const slot = { domain: 'd', descriptors: [{ entries: [{ key: 'slots', value: 'a' }] }] };
   expect(await post(weir, '/json', slot)).toBe(200);
   expectSteps(await makeReservations(weir));
@@ -249,6 +256,43 @@ describe('the rights of the page', () => {
       await root.sendCommand(['ACL', 'SETUSER', 'weir', `-${command.slice(1)}`]);
       await cross();
       expect({ command, isNeeded: await isRefusedSoon(command.slice(1), DELIVERED_WITHIN_MS) }).toEqual({ command, isNeeded: true });
+      await root.sendCommand(['ACL', 'SETUSER', 'weir', command]);
+      await root.sendCommand(['ACL', 'LOG', 'RESET']);
+    }
+    await weir.stop();
+  });
+
+  test('suffice for fair shares, and each is needed', async () => {
+    await root.flushAll();
+    await root.sendCommand(['ACL', 'SETUSER', 'weir', 'reset', ...rules, ...FAIR_COMMANDS]);
+    await root.sendCommand(['ACL', 'LOG', 'RESET']);
+    const env = { REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_AUTH: 'weir:PASSWORD', REDIS_OP_TIMEOUT: '1s', CACHE_KEY_PREFIX: prefix };
+    const weir = await startWeir({ config: CONFIG, env });
+    const member = (i: number) => ({
+      domain: 'd',
+      descriptors: [
+        {
+          entries: [
+            { key: 'shared', value: 'a' },
+            { key: 'tenant', value: `t${i % 2}` },
+          ],
+        },
+      ],
+    });
+    const isDivided = async (): Promise<boolean> => {
+      for (let i = 0; i < 20; i += 1) await post(weir, '/json', member(i));
+      const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
+      return body.includes('weir_fair_divided_limits 1');
+    };
+    await until(isDivided);
+    // The sweeper of reservations asks, too.
+    expect((await refused()).filter((command) => command !== 'zrangebyscore')).toEqual([]);
+    for (const command of FAIR_COMMANDS) {
+      await root.sendCommand(['ACL', 'SETUSER', 'weir', `-${command.slice(1)}`]);
+      await until(async () => {
+        expect([200, 429]).toContain(await post(weir, '/json', asked('shared', command)));
+        return (await refused()).includes(command.slice(1));
+      });
       await root.sendCommand(['ACL', 'SETUSER', 'weir', command]);
       await root.sendCommand(['ACL', 'LOG', 'RESET']);
     }

@@ -26,6 +26,7 @@ import type { Plan } from '../../../src/domain/rule/plan';
 import type { DescriptorLevel } from '../../../src/domain/rule/tree';
 import { settingsInForce } from '../../../src/configuration/settings/settings-in-force';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { MemoryDemandBoard } from '../../../src/state/fair/memory-demand-board';
 import { MemoryRolloutCounter } from '../../../src/state/rollout/memory-rollout-counter';
 import type { TopKeys } from '../../../src/state/top/top-keys';
 import { readDocument } from '../../../src/configuration/yaml/config-document';
@@ -180,6 +181,7 @@ export async function startAdminServer({
     buckets: new MemoryBuckets({ store, keyPrefix: '' }),
     instances,
     rollouts: new MemoryRolloutCounter(nowUs),
+    demand: new MemoryDemandBoard(),
     tail: {
       open: (_, onSample) => {
         listeners.add(onSample);

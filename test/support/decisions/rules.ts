@@ -2,7 +2,7 @@
 
 import type { Descriptor, Entry, RateLimitRequest } from '../../../src/domain/descriptor/descriptor';
 import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../../../src/domain/rule/tree';
-import { WildcardIndex } from '../../../src/domain/rule/wildcard-index';
+import { WildcardIndex } from '../../../src/domain/descriptor/wildcard-index';
 import { isLimitProblem, makeLimit, type Limit, type LimitSpec } from '../../../src/domain/rule/limit';
 import type { RuleSet } from '../../../src/domain/rule/rule-set';
 import type { Rule } from '../../../src/domain/rule/rule';

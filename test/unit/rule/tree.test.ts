@@ -2,7 +2,7 @@
 
 import { findNode, NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../../../src/domain/rule/tree';
 import { compileWildcard, matchesWildcard } from '../../../src/domain/descriptor/wildcard';
-import { WildcardIndex, type WildcardNode } from '../../../src/domain/rule/wildcard-index';
+import { WildcardIndex, type WildcardNode } from '../../../src/domain/descriptor/wildcard-index';
 import { randomFrom } from '../../support/random/random';
 import { entriesOf } from '../../support/decisions/rules';
 

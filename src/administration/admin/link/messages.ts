@@ -7,7 +7,7 @@ import type { CountsPort } from '../live/live-counts';
 import type { DocumentPart } from '../../../configuration/yaml/text-pieces';
 import type { TopKeys } from '../../../state/top/top-keys';
 import type { RequestReport } from '../request-counts';
-import type { BucketsPort, EventReads, RolloutReads } from '../backend';
+import type { BucketsPort, EventReads, DemandReads, RolloutReads } from '../backend';
 import type { TailFilter, TailSample } from '../../../server/observability/tail/tail-sample';
 import type { InstanceFacts } from '../../../state/instances/instance-facts';
 
@@ -35,6 +35,8 @@ export interface ProcessServices {
   readonly control: Omit<ControlStore, 'close'>;
   /** Without Redis: the hits of rollouts. */
   readonly rollouts: RolloutReads;
+  /** Without Redis: the demand of members. */
+  readonly demand: DemandReads;
   /** Without Redis: the outbox of events. */
   readonly events: EventReads;
   readonly top: TopKeys;

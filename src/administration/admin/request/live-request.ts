@@ -4,9 +4,11 @@ import type { Group, Take, Verdict } from '../../../domain/bucket/take';
 import { candidatesOf, toGroup } from '../../../domain/bucket/to-group';
 import { toByteString } from '../../../domain/descriptor/byte-string';
 import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
+import { US_PER_MS } from '../../../lib/time-units';
 import type { AmountForm } from '../../../lib/text/amount';
 import { BadRequestError } from '../../../lib/errors';
-import { matchRequest, type MatchInput, type RequestMatch } from '../../../domain/rule/match';
+import { readLevels } from '../../../state/fair/read-levels';
+import { matchRequest, type FairLevels, type MatchInput, type RequestMatch } from '../../../domain/rule/match';
 import type { AdminBackend, CurrentRules } from '../backend';
 import { AdminProblem } from '../problem';
 
@@ -43,11 +45,21 @@ export interface NamedGroup {
   readonly forms: ReadonlyMap<string, AmountForm>;
 }
 
+/**
+ * How limits of the request are divided among members now.
+ *
+ * @throws AdminProblem if the request is invalid, or the store cannot answer
+ */
+export async function levelsOf(request: RateLimitRequest, backend: AdminBackend): Promise<FairLevels> {
+  const { matched } = groupOf(request, backend, { control: backend.controlView, admitsAll: true });
+  return readLevels({ request, matched, board: backend.demand, nowUs: backend.nowMs() * US_PER_MS });
+}
+
 /** The takes of the request, as a decision would make them. */
 export function groupOf(
   request: RateLimitRequest,
   backend: AdminBackend,
-  view: Pick<MatchInput, 'control' | 'admitsAll'> = { control: backend.controlView },
+  view: Pick<MatchInput, 'control' | 'fair' | 'admitsAll'> = { control: backend.controlView },
 ): NamedGroup {
   const { ruleSet } = currentRules(backend);
   const { modes, keyPrefix } = backend.rules;

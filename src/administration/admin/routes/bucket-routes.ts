@@ -5,7 +5,7 @@ import { NEVER } from '../../../domain/algorithm/engine';
 import type { Take } from '../../../domain/bucket/take';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
-import { groupOf, readBuckets, toRequest, type LiveBucket, type NamedGroup } from '../request/live-request';
+import { groupOf, levelsOf, readBuckets, toRequest, type LiveBucket, type NamedGroup } from '../request/live-request';
 import { auditAction } from './records/write-record';
 import { route, type AdminCall, type AdminRoute } from '../route/route';
 import { snakeKeys } from '../route/snake-keys';
@@ -106,7 +106,8 @@ const lookup = route({
   reply: object({ buckets: Type.Array(bucket) }),
   problems: ['unavailable'],
   handle: async ({ body }, backend) => {
-    const { takes, forms } = groupOf(toRequest(body), backend);
+    const request = toRequest(body);
+    const { takes, forms } = groupOf(request, backend, { control: backend.controlView, fair: await levelsOf(request, backend) });
     return { body: { buckets: (await readBuckets(takes, backend, forms)).map(showBucket) } };
   },
 });

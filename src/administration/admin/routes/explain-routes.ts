@@ -12,7 +12,7 @@ import { bucket } from './bucket-routes';
 import { decidingRecord, explainedDescriptor, explainedLevel, shownRecord, withoutEffect } from './explanation-schemas';
 import { effectInputOf } from './records/effect-schemas';
 import { explainLive, recordsOf, showRecordDetails } from './live-explanation';
-import { currentRules, groupOf, toRequest, type NamedGroup } from '../request/live-request';
+import { currentRules, groupOf, levelsOf, toRequest, type NamedGroup } from '../request/live-request';
 import { route, type AdminRoute } from '../route/route';
 import { descriptors, domain, object } from '../route/schemas';
 import { readSelector } from '../route/selector-text';
@@ -54,7 +54,7 @@ const explain = route({
   handle: async ({ body }, backend) => {
     const { generation } = currentRules(backend).ruleSet;
     const request = toRequest(body);
-    const grouped = groupOf(request, backend);
+    const grouped = groupOf(request, backend, { control: backend.controlView, fair: await levelsOf(request, backend) });
     const [{ buckets, ...explained }, overLimit, control] = await Promise.all([
       explainLive(request, backend),
       wouldDeny(grouped, backend),

@@ -68,6 +68,7 @@ const limit = {
     Type.String({ description: 'The kind of the body that a denied response has. Absent: as RESPONSE_BODY says.' }),
   ),
   leases: Type.Optional(Type.String({ description: 'Whether hits are charged ahead of requests. Absent: as LEASES says.' })),
+  is_share: Type.Optional(Type.Boolean({ description: 'It is the share of one member. Absent: it is a whole limit.' })),
   pool: Type.Optional(Type.String({ description: 'The tenant whose pool it is. Absent: the limit is the own one of the tenant.' })),
   bucket_key: Type.String(),
   source,
@@ -139,6 +140,16 @@ export const explainedDescriptor = {
         kept_percent: Type.Number({ description: 'The last part of each limit that the request may not use.' }),
       },
       'The class of the request in the reserve of the rule.',
+    ),
+  ),
+  fair: Type.Optional(
+    object(
+      {
+        entry: Type.String({ description: 'The key of the entry with the member.' }),
+        member: Type.Optional(Type.String({ description: 'Absent: the request names none, or several.' })),
+        weight: Type.Integer({ minimum: 1 }),
+      },
+      'The member of the request, where members divide the limits of the rule.',
     ),
   ),
   block: Type.Optional(shownRecord),

@@ -7,12 +7,12 @@ import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import { explainRequest, withoutBlocks, type DescriptorExplanation, type Explanation } from '../../../configuration/explain/explanation';
 import type { LimitExplanation, LimitSource } from '../../../configuration/explain/explain-limit';
 import { BadRequestError } from '../../../lib/errors';
-import type { RequestMatch } from '../../../domain/rule/match';
+import type { FairLevels, RequestMatch } from '../../../domain/rule/match';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import { showBucket } from './bucket-routes';
 import type { decidingRecord, shownRecord } from './explanation-schemas';
-import { currentRules, groupOf, readBuckets, type LiveBucket } from '../request/live-request';
+import { currentRules, groupOf, levelsOf, readBuckets, type LiveBucket } from '../request/live-request';
 import { snakeKeys, type SnakeKeys } from '../route/snake-keys';
 
 /** A record that decides, or changes a limit. */
@@ -31,8 +31,9 @@ export interface LiveExplanation {
 
 /** @throws AdminProblem if the request is invalid, or the store cannot answer */
 export async function explainLive(request: RateLimitRequest, backend: AdminBackend): Promise<LiveExplanation> {
-  const explanation = explainOrRefuse(request, backend);
-  const { takes, forms } = groupOf(request, backend, { control: withoutBlocks(backend.controlView), admitsAll: true });
+  const fair = await levelsOf(request, backend);
+  const explanation = explainOrRefuse(request, backend, fair);
+  const { takes, forms } = groupOf(request, backend, { control: withoutBlocks(backend.controlView), fair, admitsAll: true });
   const live = await readBuckets(takes, backend, forms);
   const byKey = new Map(live.map((each) => [each.take.bucketKey, each]));
   const { domain, domainFound, refused } = explanation;
@@ -46,14 +47,14 @@ export async function explainLive(request: RateLimitRequest, backend: AdminBacke
   };
 }
 
-function explainOrRefuse(request: RateLimitRequest, backend: AdminBackend): Explanation {
+function explainOrRefuse(request: RateLimitRequest, backend: AdminBackend, fair: FairLevels): Explanation {
   const {
     rules: { modes, keyPrefix },
     nowMs,
     controlView: control,
   } = backend;
   try {
-    return explainRequest({ ...currentRules(backend), request, modes, keyPrefix, nowUs: () => nowMs() * 1_000, control });
+    return explainRequest({ ...currentRules(backend), request, modes, keyPrefix, nowUs: () => nowMs() * 1_000, control, fair });
   } catch (error) {
     throw error instanceof BadRequestError ? new AdminProblem('invalid', error.message) : error;
   }

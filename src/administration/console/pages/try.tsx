@@ -208,6 +208,7 @@ function Explanation({ explained }: { readonly explained: Explained }) {
               ))}
             {descriptor.plan !== undefined && <li>Plan {descriptor.plan}</li>}
             <ClassLine descriptor={descriptor} />
+            <MemberLine descriptor={descriptor} />
             {descriptor.not_limited !== undefined && (
               <li>
                 <State kind="off">{descriptor.not_limited}</State>
@@ -256,6 +257,17 @@ function ClassLine({ descriptor: { reserve } }: { readonly descriptor: Explained
   return (
     <li>
       {name === undefined ? 'No class' : `Class ${name}`} of {entry}: {kept === 0 ? 'may use all' : `the last ${kept} % is for others`}
+    </li>
+  );
+}
+
+/** The member of the descriptor, where members divide its limits. */
+function MemberLine({ descriptor: { fair } }: { readonly descriptor: ExplainedDescriptor }) {
+  if (fair === undefined) return null;
+  const { entry, member, weight } = fair;
+  return (
+    <li>
+      {member === undefined ? `No ${entry}` : `${entry} ${member}`} has the weight {weight} of a fair share
     </li>
   );
 }

@@ -1,12 +1,14 @@
 /** The fields of a descriptor. */
 
 import { toText } from '../../../domain/descriptor/byte-string';
+import { fairText } from '../../../domain/rule/fair/fair';
 import { reserveText } from '../../../domain/rule/reserve/reserve';
 import type { Rule } from '../../../domain/rule/rule';
 import { defineLevel, type Field } from '../field-types/field';
 import { metadata } from '../field-types/metadata';
 import { listFor, mapFor, mapOf } from '../field-types/nested-types';
 import { flag, nonEmptyText, oneOf, text } from '../field-types/scalar-types';
+import { FAIR } from './fair';
 import { IN_FLIGHT } from './in-flight';
 import { PENALTY } from './penalty';
 import { RESERVE } from './reserve';
@@ -198,6 +200,44 @@ const FIELDS = {
       },
     ],
     shown: ({ reserve }) => reserve && `reserve: ${reserveText(reserve)}`,
+  }),
+  fair: field({
+    name: 'fair',
+    type: mapOf(FAIR),
+    of: 'Weir',
+    unset: 'who asks first may use all',
+    meaning: 'Members divide each limit by weight while they ask for more than there is ([algorithms.md](algorithms.md#fair-shares)).',
+    example: '{ entry: tenant, weights: { acme: 3 } }',
+    beside: 'key: k, rate_limit: { unit: minute, requests_per_unit: 5 }',
+    needsLimit: true,
+    mistakes: [
+      {
+        write: 'rate_limit: { unit: day, requests_per_unit: 5 }, fair: { entry: tenant }',
+        says: 'needs a limit with a window of at most an hour, since shares follow what was asked for in the window before',
+        unseen: COMPARES,
+      },
+      {
+        write: 'rate_limit: { unit: minute }, reserve: { entry: priority, for: { critical: 20% } }, fair: { entry: tenant }',
+        says: 'conflicts with reserve, whose entry would be the same one; remove one of them',
+        unseen: COMPARES,
+      },
+      {
+        write: 'rate_limit: { unit: minute }, penalty: { denials: 100, within: 1m, block: 10m }, fair: { entry: tenant }',
+        says: 'conflicts with penalty, whose blocks would deny the requests of all members; remove one of them',
+        unseen: COMPARES,
+      },
+      {
+        write: 'tenant: true, default_plan: free, fair: { entry: tenant }',
+        says: 'conflicts with tenant: true, which gives each tenant a limit of its own; remove one of them',
+        unseen: COMPARES,
+      },
+      {
+        write: 'rate_limit: { unit: minute }, descriptors: [{ key: tenant }], fair: { entry: tenant }',
+        says: '"tenant" is a key of a descriptor below this one, which wins; rename one of them',
+        unseen: 'compares levels',
+      },
+    ],
+    shown: ({ fair }) => fair && `fair: ${fairText(fair)}`,
   }),
   descriptors: field({
     name: 'descriptors',

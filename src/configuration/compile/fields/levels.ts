@@ -4,6 +4,7 @@ import type { Level } from '../field-types/field';
 import { CANDIDATE } from './candidate';
 import { DESCRIPTOR } from './descriptor';
 import { EVENTS } from './events';
+import { FAIR } from './fair';
 import { FILE } from './file';
 import { IN_FLIGHT } from './in-flight';
 import { PENALTY } from './penalty';
@@ -35,4 +36,5 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   STOP_IF,
   PENALTY,
   RESERVE,
+  FAIR,
 ];

@@ -8,7 +8,7 @@ import type { ControlStore } from '../../../state/control/control-store';
 import { UnavailableError } from '../../../lib/errors';
 import type { MemoryStore } from '../../../state/store/memory/memory-store';
 import type { MetricReading } from '../../../server/observability/metrics/metrics-snapshot';
-import type { EventReads, RolloutReads } from '../../../administration/admin/backend';
+import type { DemandReads, EventReads, RolloutReads } from '../../../administration/admin/backend';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { countsPort } from '../../../administration/admin/live/read-counts';
 import type { OpenedStore } from '../deciding/open-redis-store';
@@ -20,6 +20,8 @@ export interface ProcessServicesInput extends Pick<OpenedStore, 'forget'> {
   readonly control: ControlStore | undefined;
   /** Undefined: rollouts are counted in Redis. */
   readonly rollouts: RolloutReads | undefined;
+  /** Undefined: the demand of members is in Redis. */
+  readonly demand: DemandReads | undefined;
   /** Undefined: there are none, or they are in Redis. */
   readonly events: EventReads | undefined;
   readonly topKeys: TopKeys | undefined;
@@ -34,6 +36,7 @@ export function processServices({
   memoryStore,
   control,
   rollouts,
+  demand,
   events,
   topKeys,
   facts,
@@ -47,6 +50,7 @@ export function processServices({
       memoryStore === undefined ? { take: inRedis, reset: inRedis, list: inRedis } : new MemoryBuckets({ store: memoryStore, keyPrefix }),
     control: control ?? { read: inRedis, scan: inRedis, write: inRedis, audit: inRedis, changesAfter: inRedis, discardLost: inRedis },
     rollouts: rollouts ?? { read: inRedis },
+    demand: demand ?? { read: inRedis },
     events: events ?? { read: inRedis },
     top: topKeys ?? {
       top: () => Promise.reject(new AdminProblem('not-supported', 'this process counts no top keys')),

@@ -35,6 +35,7 @@ import { settingsInForce } from '../../../configuration/settings/settings-in-for
 import type { Settings } from '../../../configuration/settings/table/settings';
 import type { RulesInForce } from '../../../configuration/source/rules-in-force';
 import { RedisOutbox } from '../../../state/events/redis-outbox';
+import { RedisDemandBoard } from '../../../state/fair/redis-demand-board';
 import { RedisRolloutCounter } from '../../../state/rollout/redis-rollout-counter';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { listenOn } from '../../../server/transport/port/listen-error';
@@ -250,6 +251,7 @@ function backendOf({ settings, rules, declared, remote, tails, send, log }: Serv
     buckets: queuedBuckets(buckets, reads),
     instances,
     rollouts: run === undefined ? remote.service('rollouts') : new RedisRolloutCounter({ run, keyPrefix }),
+    demand: run === undefined ? remote.service('demand') : new RedisDemandBoard({ run, keyPrefix }),
     ...(settings.eventsUrl !== undefined && {
       events: run === undefined ? remote.service('events') : new RedisOutbox({ run, keyPrefix }),
     }),

@@ -25,7 +25,7 @@ export interface OpenedDecisions {
 
 export function openDecisions(
   context: Context,
-  { opened, control, penalties, rollouts, top, tail, decisionLog, events }: OpenedState,
+  { opened, control, penalties, rollouts, fair, top, tail, decisionLog, events }: OpenedState,
 ): OpenedDecisions {
   const { settings, registry, log, rules, metrics, faults } = context;
   const ruleMetrics = openRuleMetrics(registry, settings);
@@ -34,6 +34,7 @@ export function openDecisions(
     store: opened.store,
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     control: control?.data,
+    fair: fair.shares,
     keyPrefix: settings.cacheKeyPrefix,
     nowUs: monotonicNowUs,
     record: openRecord({
@@ -43,7 +44,7 @@ export function openDecisions(
       metrics,
       ruleMetrics,
       control,
-      recorders: [tail, top, penalties, rollouts?.watch, decisionLog, events],
+      recorders: [tail, top, penalties, rollouts?.watch, fair.shares, decisionLog, events],
     }),
   };
   const additions = (ruleSet: RuleSet) => additionsFor(ruleSet, chooseAdditions(settings));

@@ -12,6 +12,7 @@ import type { OpenedStore } from './open-redis-store';
 import type { OpenedRollouts } from './open-rollouts';
 import type { OpenedTop } from './open-top';
 import type { OpenedEvents } from '../events/open-events';
+import { openFair, type OpenedFair } from '../fair/open-fair';
 
 export interface OpenedState {
   readonly opened: OpenedStore;
@@ -19,6 +20,7 @@ export interface OpenedState {
   readonly control: OpenedControl | undefined;
   readonly penalties: Penalties | undefined;
   readonly rollouts: OpenedRollouts | undefined;
+  readonly fair: OpenedFair;
   readonly top: OpenedTop | undefined;
   readonly tail: DecisionTail;
   /** Undefined: decisions are not logged. */
@@ -46,12 +48,14 @@ export async function openState(context: Context): Promise<OpenedState> {
   const penalties =
     control && (await import('./open-penalties.js')).openPenalties({ settings, store, service: control.service, registry, log });
   const rollouts = control && (await import('./open-rollouts.js')).openRollouts({ settings, run, control, registry, log });
+  const fair = openFair({ settings, run, registry, log });
   const decisionLog = context.decisionLog && (await import('./open-decision-log.js')).openDecisionLog(context, context.decisionLog);
   return {
     opened,
     control,
     penalties,
     rollouts,
+    fair,
     top,
     tail: new DecisionTail({ nowMs: () => Date.now() }),
     decisionLog,
@@ -60,13 +64,14 @@ export async function openState(context: Context): Promise<OpenedState> {
     start: () => {
       penalties?.start();
       rollouts?.watch.start();
+      fair.shares.start();
       top?.start();
       events?.start();
     },
     close: async () => {
       facts.stop();
       top?.stop();
-      await Promise.all([penalties?.stop(), rollouts?.watch.stop()]);
+      await Promise.all([penalties?.stop(), rollouts?.watch.stop(), fair.shares.stop()]);
       await control?.close();
       await Promise.all([opened.leave(), events?.stop(), decisionLog?.close()]);
       await store.close();

@@ -3,7 +3,13 @@
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import { RESERVATIONS } from '../../../configuration/compile/fields/reservations';
 import { amountText } from '../../../lib/text/amount';
-import type { DescriptorExplanation, Explanation, ReserveExplanation, StageExplanation } from '../../../configuration/explain/explanation';
+import type {
+  DescriptorExplanation,
+  Explanation,
+  FairExplanation,
+  ReserveExplanation,
+  StageExplanation,
+} from '../../../configuration/explain/explanation';
 import type { ComparedDescriptor, LevelExplanation } from '../../../configuration/explain/explain-levels';
 import type { LimitExplanation } from '../../../configuration/explain/explain-limit';
 
@@ -39,13 +45,14 @@ function formatCandidate({ file, line, key, value, reason }: ComparedDescriptor)
   return `${file}:${line}: ${what}: ${reason}`;
 }
 
-function formatOutcome({ plan, unlimited, limits, override, replaced, mode, stage, reserve }: DescriptorExplanation): string[] {
+function formatOutcome({ plan, unlimited, limits, override, replaced, mode, stage, reserve, fair }: DescriptorExplanation): string[] {
   const title = override ? 'override of the request' : 'limit';
   const lines = unlimited
     ? ['  unlimited: allowed, not counted']
     : limits.flatMap((limit) => (TRAITS[limit.algorithm].holds === 'slots' ? formatInFlight(limit) : formatLimit(limit, title)));
   if (plan !== undefined) lines.unshift(`  plan ${plan}`);
   if (reserve !== undefined) lines.unshift(`  ${formatReserve(reserve)}`);
+  if (fair !== undefined) lines.unshift(`  ${formatFair(fair)}`);
   if (stage !== undefined) lines.unshift(`  ${formatStage(stage)}`);
   const names = replaced.map((name) => (name === '' ? 'the unnamed limit' : name));
   if (names.length > 0) lines.push(`  replaced by ${override ? 'the override' : 'another limit of the request'}: ${names.join(', ')}`);
@@ -62,6 +69,10 @@ function formatStage({ by, percent, part }: StageExplanation): string {
 function formatReserve({ entry, class: name, keptPercent }: ReserveExplanation): string {
   const who = name === undefined ? `no class of ${entry}` : `class ${name} of ${entry}`;
   return keptPercent === 0 ? `reserve: ${who}, may use all` : `reserve: ${who}, the last ${keptPercent} % is for others`;
+}
+
+function formatFair({ entry, member, weight }: FairExplanation): string {
+  return `fair: ${member === undefined ? `no ${entry}` : `${entry} ${member}`}, weight ${weight}`;
 }
 
 function atOnceText(capacity: number, reserved: number | undefined): string {
@@ -92,6 +103,7 @@ function formatLimit(
     leases,
     show,
     pool,
+    isShare,
     bucketKey,
     candidate,
   }: LimitExplanation,
@@ -99,7 +111,7 @@ function formatLimit(
 ): string[] {
   const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
   const rate = `${requestsPerUnit} ${unit === 'total' ? 'in total, never refilled' : `per ${window}`}`;
-  const parts = [`${title}: ${rate}`, algorithm, atOnceText(capacity, reserved)];
+  const parts = [`${isShare ? 'share' : title}: ${rate}`, algorithm, atOnceText(capacity, reserved)];
   if (show !== undefined) parts.push(`read as ${amountText(requestsPerUnit, show)}`);
   if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
   if (overdraftMax !== undefined) parts.push(`usage reports may take it ${overdraftMax} below zero`);

@@ -3,6 +3,7 @@
  * few forms of descriptors: it matches each key once, and keeps the states in arrays of numbers. The code that decides is the same.
  */
 
+import { lastEntryOf } from '../../../domain/descriptor/last-entry';
 import type { ByteString, Entry, RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import { isGroupOutside, type Group, type GroupVerdict, type Take } from '../../../domain/bucket/take';
 import { TRAITS } from '../../../domain/algorithm/algorithms';
@@ -69,7 +70,7 @@ export function canBeKeyed({ domains }: RuleSet, { domain, forms }: Pick<KeyedEn
   let rules = 0;
   for (const { rule } of rulesOf(found.root)) {
     rules += 1;
-    if (rule.inFlight !== undefined || rule.replaces.length > 0 || rule.shareThreshold.length > 0 || rule.reserve !== undefined)
+    if (rule.inFlight !== undefined || rule.replaces.length > 0 || rule.shareThreshold.length > 0 || lastEntryOf(rule) !== undefined)
       return false;
     if (rule.tenant !== undefined || rule.limits.length * forms.length > NAMES.length) return false;
   }

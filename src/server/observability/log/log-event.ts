@@ -52,6 +52,7 @@ export const LOG_EVENTS = {
   grpc_js: 'a message of the library grpc-js',
   heartbeat_refused: 'Redis rejects the heartbeat that counts instances: `address`, `error`',
   hits_lost: 'Redis may never count hits admitted without it: `hits` since the start, `reason`',
+  fair_failed: 'the demand of members was not counted or read, so limits with fair are not divided: `error`; once a minute',
   internal_error: 'an internal error of Weir: `err` has type, message and stack; once a minute for each kind',
   listening: 'the ports are open: `version`, `domains`, `grpc`, `http`, `debug`, `workers`',
   metrics_listening: 'the port of PROMETHEUS_ADDR is open: `port`, `path`',

@@ -444,6 +444,15 @@ export const GUARD_METRICS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
+export const FAIR_METRICS = {
+  divided: {
+    type: 'gauge',
+    name: 'weir_fair_divided_limits',
+    labels: [],
+    help: 'Limits with fair whose members asked for more than there is in the window before, so that each has a share now.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
 /** Only with EVENTS_URL. */
 export const EVENT_METRICS = {
   events: {
@@ -613,6 +622,10 @@ export function makePenaltyMetrics(registry: Registry): { readonly blocks: Count
 
 export function makeRolloutMetrics(registry: Registry): { readonly guardStops: Counter } {
   return { guardStops: counter(registry, GUARD_METRICS.guardStops) };
+}
+
+export function makeFairMetrics(registry: Registry, read: () => number): void {
+  gauge(registry, FAIR_METRICS.divided, reading(read));
 }
 
 /** The outboxes of this process, read at each reading of the metrics. */

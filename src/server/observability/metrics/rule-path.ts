@@ -3,7 +3,7 @@
 import { toText } from '../../../domain/descriptor/byte-string';
 import type { Entry } from '../../../domain/descriptor/descriptor';
 import type { Match } from '../../../domain/rule/match';
-import { countedEntries } from '../../../domain/rule/reserve/reserve';
+import { countedEntries } from '../../../domain/descriptor/last-entry';
 import type { Rule } from '../../../domain/rule/rule';
 
 /** Almost no rule shows request values; for all others the configured path is used as it is. */
@@ -18,7 +18,7 @@ export class RulePaths {
   of(match: Match, { rule, entries }: { readonly rule: Rule; readonly entries: readonly Entry[] }): readonly string[] {
     const known = this.known.get(match);
     if (known !== undefined) return known;
-    const path = countedEntries(entries, rule.reserve).map((entry, level) => shownLevel(rule, { entry, level }));
+    const path = countedEntries(entries, rule).map((entry, level) => shownLevel(rule, { entry, level }));
     this.known.set(match, path);
     return path;
   }

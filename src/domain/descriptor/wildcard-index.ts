@@ -1,7 +1,7 @@
 /** Finds the wildcards of a level by their literal parts: thousands cost little more than ten. */
 
-import type { ByteString, Entry } from '../descriptor/descriptor';
-import { matchesWildcard, type Wildcard } from '../descriptor/wildcard';
+import type { ByteString, Entry } from './descriptor';
+import { matchesWildcard, type Wildcard } from './wildcard';
 
 export interface WildcardNode<Node> {
   readonly key: Wildcard;

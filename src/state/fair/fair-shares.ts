@@ -1,0 +1,241 @@
+/**
+ * Divides limits among the members that ask for them: it counts what each asks for, adds that to the demand board, and makes the level of
+ * each limit of the demand of the window before. It never delays a decision, and asks no store on its path. Levels only make
+ * limits smaller, and the whole limit counts every hit too, so a wrong or missing level never admits more than the limit.
+ */
+
+import { createHash } from 'node:crypto';
+import { KeyHeads } from '../../domain/bucket/bucket-key';
+import type { GroupVerdict } from '../../domain/bucket/take';
+import { copyOf } from '../../domain/descriptor/byte-string';
+import type { ByteString } from '../../domain/descriptor/descriptor';
+import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
+import { memberOf, NO_MEMBER, type Fair } from '../../domain/rule/fair/fair';
+import { isDivided } from '../../domain/rule/share';
+import type { WaterLevel } from '../../domain/rule/fair/water-level';
+import type { RateLimit } from '../../domain/rule/limit';
+import type { DividedLimit, FairLevels } from '../../domain/rule/match';
+import { MEMBERS_MAX, type DemandBoard } from './demand-board';
+import { levelOfDemand, sharedBucket, windowStartUs } from './divided-limit';
+
+/** Interval between two looks at the limits, in milliseconds. */
+const LOOK_MS = 200;
+
+/** Divided limits, and members of all of them that are not on the board yet. Further limits are not divided by this process, further members count as the one without a name. */
+const LIMITS_MAX = 1_000;
+const PENDING_MAX = 20_000;
+
+/** Longer names are counted by their digest. */
+const MEMBER_BYTES_MAX = 255;
+
+/** A level serves the window after its own, and this number of further ones while the board cannot be read. */
+const STALE_WINDOWS = 2;
+
+/** Limits whose demand is sent or read at once. */
+const AT_ONCE = 32;
+
+export interface FairSharesParts {
+  readonly board: DemandBoard;
+  /** A monotonic clock, in microseconds. */
+  readonly clockUs: () => number;
+  /** Called if the store failed. The counts of that call are dropped. */
+  readonly onError: (error: unknown) => void;
+}
+
+type PendingCounts = Map<ByteString, number>;
+
+interface Divided {
+  readonly bucket: string;
+  requestsPerUnit: number;
+  windowUs: number;
+  fair: Fair;
+  /** By the start of their window, counts that are not on the board yet. */
+  readonly pending: Map<number, PendingCounts>;
+  /** The window of the last request. */
+  lastStartUs: number;
+  /** The window whose demand was read last. */
+  readStartUs: number;
+  /** The window that made the level. */
+  levelStartUs: number;
+  level: WaterLevel | undefined;
+}
+
+/** A limit with the verdicts on it and on its share. */
+interface Asked extends Pick<DividedLimit, 'domain' | 'hashTag' | 'entries' | 'match'> {
+  readonly limit: RateLimit;
+  readonly fair: Fair;
+  readonly hits: number;
+  readonly nowUs: number;
+}
+
+export class FairShares implements FairLevels {
+  version = 0;
+  private readonly limits = new Map<string, Divided>();
+  private readonly heads = new KeyHeads();
+  private pendingMembers = 0;
+  /** The store's clock at the last request, and this process's clock then. */
+  private seenUs = 0;
+  private seenAtUs = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private looking: Promise<void> | undefined;
+
+  constructor(private readonly parts: FairSharesParts) {}
+
+  /** Limits that members have shares of now. */
+  get dividedNow(): number {
+    let divided = 0;
+    for (const { level } of this.limits.values()) if (level !== undefined) divided += 1;
+    return divided;
+  }
+
+  start(): void {
+    this.timer = setInterval(() => {
+      this.looking ??= this.look().finally(() => {
+        this.looking = undefined;
+      });
+    }, LOOK_MS).unref();
+  }
+
+  /** Sends what is counted. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.looking;
+    await this.look();
+  }
+
+  levelOf(divided: DividedLimit): WaterLevel | undefined {
+    return this.limits.size === 0 ? undefined : this.limits.get(sharedBucket(divided, this.heads))?.level;
+  }
+
+  /** Counts what was asked for. Hits that another limit alone denied could not have been used, so they do not count. */
+  record({ request, matched, verdict }: DecidedRequest): void {
+    if (matched.blocked === true) return;
+    let first = 0;
+    for (let i = 0; i < matched.matches.length; i += 1) {
+      const match = matched.matches[i];
+      if (match === undefined) continue;
+      const descriptor = request.descriptors[i];
+      if (match.fair !== undefined && match.rule !== undefined && descriptor !== undefined) {
+        const { fair } = match;
+        const { hits = request.hits, entries } = descriptor;
+        const asked = { domain: request.domain, hashTag: matched.hashTag, entries, match, fair, hits, nowUs: verdict.nowUs };
+        if (hits > 0) this.recordLimits(asked, verdict, first);
+      }
+      first += match.limits.length;
+    }
+  }
+
+  /** Sends and reads what is due. It never rejects. */
+  async look(): Promise<void> {
+    const nowUs = this.seenUs + this.parts.clockUs() - this.seenAtUs;
+    const all = [...this.limits.values()];
+    for (let i = 0; i < all.length; i += AT_ONCE)
+      await Promise.all(all.slice(i, i + AT_ONCE).map((divided) => this.lookAt(divided, nowUs)));
+  }
+
+  private recordLimits(asked: Omit<Asked, 'limit'>, verdict: GroupVerdict, first: number): void {
+    const { limits } = asked.match;
+    const shares = limits.findIndex(({ role }) => role === 'share');
+    if (shares < 0) return;
+    let share = first + shares;
+    for (let i = 0; i < shares; i += 1) {
+      const limit = limits[i];
+      if (limit === undefined || !isDivided(limit)) continue;
+      const isOwnDenial = verdict.verdicts[first + i]?.denies === true || verdict.verdicts[share]?.denies === true;
+      share += 1;
+      if (!verdict.overLimit || isOwnDenial) this.count({ ...asked, limit }, verdict);
+    }
+  }
+
+  private count(asked: Asked, { fallback, cached }: Pick<GroupVerdict, 'fallback' | 'cached'>): void {
+    const { limit, fair, hits, nowUs } = asked;
+    // The clock of a fallback is that of this process.
+    if (fallback !== true && cached !== true && nowUs > this.seenUs) {
+      this.seenUs = nowUs;
+      this.seenAtUs = this.parts.clockUs();
+    }
+    const divided = this.dividedOf(asked);
+    if (divided === undefined) return;
+    divided.requestsPerUnit = limit.requestsPerUnit;
+    divided.windowUs = limit.windowUs;
+    divided.fair = fair;
+    const startUs = windowStartUs(nowUs, limit.windowUs);
+    if (startUs > divided.lastStartUs) divided.lastStartUs = startUs;
+    let counts = divided.pending.get(startUs);
+    if (counts === undefined) divided.pending.set(startUs, (counts = new Map<ByteString, number>()));
+    const sent = memberOf(fair, asked.entries);
+    const name = sent.length <= MEMBER_BYTES_MAX ? sent : digestOf(sent);
+    const before = counts.get(name);
+    if (before === undefined) this.countNew(counts, { name, hits, capacity: divided.requestsPerUnit });
+    else counts.set(name, Math.min(divided.requestsPerUnit, before + hits));
+  }
+
+  /** More than the whole limit is as much as the limit: the level is the same. */
+  private countNew(
+    counts: PendingCounts,
+    { name, hits, capacity }: { readonly name: ByteString; readonly hits: number; readonly capacity: number },
+  ): void {
+    const isFull = counts.size >= MEMBERS_MAX || this.pendingMembers >= PENDING_MAX;
+    const counted = isFull ? NO_MEMBER : copyOf(name);
+    if (!counts.has(counted)) this.pendingMembers += 1;
+    counts.set(counted, Math.min(capacity, (counts.get(counted) ?? 0) + hits));
+  }
+
+  private dividedOf(asked: Asked): Divided | undefined {
+    const bucket = sharedBucket(asked, this.heads);
+    const known = this.limits.get(bucket);
+    if (known !== undefined || this.limits.size >= LIMITS_MAX) return known;
+    const { limit, fair } = asked;
+    const divided: Divided = {
+      bucket: copyOf(bucket),
+      requestsPerUnit: limit.requestsPerUnit,
+      windowUs: limit.windowUs,
+      fair,
+      pending: new Map(),
+      lastStartUs: 0,
+      readStartUs: 0,
+      levelStartUs: 0,
+      level: undefined,
+    };
+    this.limits.set(divided.bucket, divided);
+    return divided;
+  }
+
+  private async lookAt(divided: Divided, nowUs: number): Promise<void> {
+    const { board, onError } = this.parts;
+    const { bucket, windowUs, pending, lastStartUs } = divided;
+    const endedUs = windowStartUs(nowUs, windowUs) - windowUs;
+    try {
+      for (const [startUs, counts] of [...pending]) {
+        pending.delete(startUs);
+        this.pendingMembers -= counts.size;
+        await board.add({ bucket, startUs, windowUs }, counts);
+      }
+      if (endedUs > divided.readStartUs && nowUs >= endedUs + windowUs + board.graceUs) {
+        divided.readStartUs = endedUs;
+        const counts = await board.read({ bucket, startUs: endedUs, windowUs });
+        divided.levelStartUs = endedUs;
+        this.setLevel(divided, levelOfDemand(divided, divided.fair, counts));
+      }
+    } catch (error) {
+      onError(error);
+    }
+    if (endedUs > divided.levelStartUs + STALE_WINDOWS * windowUs) this.setLevel(divided, undefined);
+    // No request came in the window that ended, nor after it.
+    if (lastStartUs < endedUs && pending.size === 0) {
+      this.setLevel(divided, undefined);
+      this.limits.delete(bucket);
+    }
+  }
+
+  private setLevel(divided: Divided, level: WaterLevel | undefined): void {
+    const { level: before } = divided;
+    divided.level = level;
+    if (before?.hits !== level?.hits || before?.weight !== level?.weight) this.version += 1;
+  }
+}
+
+/** As long as a name may be, and no name that a configuration has a weight for. */
+function digestOf(name: ByteString): ByteString {
+  return `~${createHash('sha256').update(name, 'latin1').digest('hex')}`;
+}
