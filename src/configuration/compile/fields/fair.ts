@@ -1,56 +1,33 @@
 /** The fields of `fair`: members that divide each limit of a descriptor by weight. */
 
 import { WEIGHT_MAX } from '../../../domain/rule/fair/fair';
-import { show } from '../../../lib/quote';
-import { defineLevel, type Field, type FieldType } from '../field-types/field';
-import { kindOf, nonEmptyText, readText } from '../field-types/scalar-types';
+import { defineLevel, type Field } from '../field-types/field';
+import { namedValues } from '../field-types/named-values';
+import { nonEmptyText } from '../field-types/scalar-types';
 
 const field = <T>(row: Field<T>): Field<T> => row;
 
 const MEMBERS_MAX = 1_000;
-const MEMBER_BYTES_MAX = 255;
 
-/** A map of members to their weights. */
-function weights(): FieldType<ReadonlyMap<string, number>> {
-  const use = `use a whole number from 1 to ${WEIGHT_MAX}`;
-  return {
-    accepts: `a map of at most ${MEMBERS_MAX} values to whole numbers from 1 to ${WEIGHT_MAX}`,
-    schema: {
-      type: 'object',
-      minProperties: 1,
-      maxProperties: MEMBERS_MAX,
-      propertyNames: { minLength: 1, maxLength: MEMBER_BYTES_MAX },
-      additionalProperties: { type: ['integer', 'string'], minimum: 1, maximum: WEIGHT_MAX, pattern: '^0*([1-9]\\d{0,2}|1000)$' },
-    },
-    mistakes: [
-      { write: '[a]', says: 'must be a map of members to weights, not a list' },
-      { write: '{ acme: 0 }', says: `has "0" for "acme"; ${use}` },
-      { write: '{ acme: 1.5 }', says: `has "1.5" for "acme"; ${use}` },
-      { write: '{ "": 2 }', says: `has a member of 0 bytes; use 1 to ${MEMBER_BYTES_MAX}` },
-    ],
-    read(node, at, name) {
-      if (node.kind !== 'map') {
-        at.refuse(node, name, `must be a map of members to weights, not ${kindOf(node)}`);
-        return undefined;
-      }
-      if (node.fields.size === 0 || node.fields.size > MEMBERS_MAX) {
-        at.refuse(node, name, `has ${node.fields.size} members; name 1 to ${MEMBERS_MAX}`);
-        return undefined;
-      }
-      const made = new Map<string, number>();
-      for (const [key, { value }] of node.fields) {
-        const text = readText(value, at, name);
-        if (text === undefined) continue;
-        const weight = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-        const bytes = Buffer.byteLength(key);
-        if (bytes === 0 || bytes > MEMBER_BYTES_MAX) at.refuse(value, name, `has a member of ${bytes} bytes; use 1 to ${MEMBER_BYTES_MAX}`);
-        else if (weight < 1 || weight > WEIGHT_MAX) at.refuse(value, name, `has ${show(text)} for ${show(key)}; ${use}`);
-        else made.set(key, weight);
-      }
-      return made.size === node.fields.size ? made : undefined;
-    },
-  };
-}
+const USE = `use a whole number from 1 to ${WEIGHT_MAX}`;
+
+const weights = namedValues({
+  name: 'member',
+  names: 'members',
+  values: 'weights',
+  max: MEMBERS_MAX,
+  accepts: `a map of at most ${MEMBERS_MAX} values to whole numbers from 1 to ${WEIGHT_MAX}`,
+  valueSchema: { type: ['integer', 'string'], minimum: 1, maximum: WEIGHT_MAX, pattern: '^0*([1-9]\\d{0,2}|1000)$' },
+  parse: (text) => {
+    const weight = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+    return weight >= 1 && weight <= WEIGHT_MAX ? weight : undefined;
+  },
+  use: USE,
+  mistakes: [
+    { write: '{ acme: 0 }', says: `has "0" for "acme"; ${USE}` },
+    { write: '{ acme: 1.5 }', says: `has "1.5" for "acme"; ${USE}` },
+  ],
+});
 
 const FIELDS = {
   entry: field({
@@ -71,7 +48,7 @@ const FIELDS = {
   }),
   weights: field({
     name: 'weights',
-    type: weights(),
+    type: weights,
     of: 'Weir',
     unset: 'all have the weight 1',
     meaning: 'Weights of members. Others have the weight 1.',

@@ -1,56 +1,33 @@
 /** The fields of `reserve`: the last part of each limit, only for requests whose entry says so. */
 
-import { show } from '../../../lib/quote';
 import { readPercentText } from '../../../lib/value-texts';
-import { defineLevel, type Field, type FieldType } from '../field-types/field';
-import { kindOf, nonEmptyText, readText } from '../field-types/scalar-types';
+import { defineLevel, type Field } from '../field-types/field';
+import { namedValues } from '../field-types/named-values';
+import { nonEmptyText } from '../field-types/scalar-types';
 
 const field = <T>(row: Field<T>): Field<T> => row;
 
 const CLASSES_MAX = 16;
-const CLASS_BYTES_MAX = 255;
 
-/** A map of classes to their parts. */
-function parts(): FieldType<ReadonlyMap<string, number>> {
-  return {
-    accepts: `a map of at most ${CLASSES_MAX} classes to percentages over \`0%\` and below \`100%\``,
-    schema: {
-      type: 'object',
-      minProperties: 1,
-      maxProperties: CLASSES_MAX,
-      propertyNames: { minLength: 1, maxLength: CLASS_BYTES_MAX },
-      additionalProperties: { type: 'string', pattern: '^(?=.*[1-9])\\d{1,2}(\\.\\d{1,4})?%$' },
-    },
-    mistakes: [
-      { write: '[a]', says: 'must be a map of classes to percentages, not a list' },
-      { write: '{ critical: 20 }', says: 'has "20" for "critical"; use a percentage over 0% and below 100%, such as 20%' },
-      { write: '{ critical: 100% }', says: 'has "100%" for "critical"; use a percentage over 0% and below 100%, such as 20%' },
-      { write: '{ "": 20% }', says: `has a class of 0 bytes; use 1 to ${CLASS_BYTES_MAX}` },
-    ],
-    read(node, at, name) {
-      if (node.kind !== 'map') {
-        at.refuse(node, name, `must be a map of classes to percentages, not ${kindOf(node)}`);
-        return undefined;
-      }
-      if (node.fields.size === 0 || node.fields.size > CLASSES_MAX) {
-        at.refuse(node, name, `has ${node.fields.size} classes; name 1 to ${CLASSES_MAX}`);
-        return undefined;
-      }
-      const made = new Map<string, number>();
-      for (const [key, { value }] of node.fields) {
-        const text = readText(value, at, name);
-        if (text === undefined) continue;
-        const share = readPercentText(text);
-        const bytes = Buffer.byteLength(key);
-        if (bytes === 0 || bytes > CLASS_BYTES_MAX) at.refuse(value, name, `has a class of ${bytes} bytes; use 1 to ${CLASS_BYTES_MAX}`);
-        else if (share === undefined || share >= 1)
-          at.refuse(value, name, `has ${show(text)} for ${show(key)}; use a percentage over 0% and below 100%, such as 20%`);
-        else made.set(key, share);
-      }
-      return made.size === node.fields.size ? made : undefined;
-    },
-  };
-}
+const USE = 'use a percentage over 0% and below 100%, such as 20%';
+
+const parts = namedValues({
+  name: 'class',
+  names: 'classes',
+  values: 'percentages',
+  max: CLASSES_MAX,
+  accepts: `a map of at most ${CLASSES_MAX} classes to percentages over \`0%\` and below \`100%\``,
+  valueSchema: { type: 'string', pattern: '^(?=.*[1-9])\\d{1,2}(\\.\\d{1,4})?%$' },
+  parse: (text) => {
+    const share = readPercentText(text);
+    return share === undefined || share >= 1 ? undefined : share;
+  },
+  use: USE,
+  mistakes: [
+    { write: '{ critical: 20 }', says: `has "20" for "critical"; ${USE}` },
+    { write: '{ critical: 100% }', says: `has "100%" for "critical"; ${USE}` },
+  ],
+});
 
 const FIELDS = {
   entry: field({
@@ -71,7 +48,7 @@ const FIELDS = {
   }),
   for: field({
     name: 'for',
-    type: parts(),
+    type: parts,
     of: 'Weir',
     required: 'name the classes with their parts, such as critical: 20%',
     meaning: 'The last part of each limit that is only for a class, and for classes with a smaller part.',
