@@ -244,7 +244,7 @@ export function withFrontFigures(page, results) {
     page,
     file: FRONT,
     command: COMMAND,
-    text: render({ header: ['a decision on one of 100,000 keys', 'Weir', 'envoyproxy/ratelimit'], rows }),
+    text: render({ header: ['one of 100,000 keys', 'Weir', 'envoyproxy/ratelimit'], rows }),
   });
 }
 

@@ -9,7 +9,7 @@ export const UNRELEASED = 'next';
 const VERSION = /^(?:next|\d{1,5}\.\d{1,5}\.\d{1,5}(?:-[0-9a-z.-]{1,30})?)$/;
 
 /**
- * The reason why a text is no version of the docs; undefined: it is one.
+ * Why a text is refused as a version of the docs; undefined: it is one.
  *
  * @param {string} version
  */

@@ -217,7 +217,7 @@ export const STAGES = [
     quietS: 180,
   },
   // Before it, the docs site is built: 25 s of processor time.
-  { name: 'site', folders: ['test/site'], needs: ['build', 'chromium', 'site'], cores: 0.7, quietS: 45 },
+  { name: 'site', folders: ['test/site'], needs: ['build', 'chromium', 'site'], cores: 0.8, quietS: 40 },
   {
     name: 'unit',
     folders: ['test/unit', 'test/simulation'],

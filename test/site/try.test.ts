@@ -1,4 +1,4 @@
-/** The page Try admits, shows and draws exactly what `weir simulate` does, and no link can make it hang. */
+/** The page Try shows exactly what `weir simulate` does, and no link can make it hang. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -155,7 +155,7 @@ test.each([
   await goesOn(page);
 });
 
-test('a link of bytes that are no text: a message, and the page goes on', async () => {
+test('a link of broken UTF-8: a message, and the page goes on', async () => {
   const page = await open('#%E0%A4%A&%ff=%ff');
   await page
     .getByRole('alert')

@@ -47,7 +47,7 @@ const RETRIES = { min: 0, max: 1_000, otherwise: 10 };
 /** The request of a limit that is given on the command line. */
 const OWN_REQUEST = { domain: 'simulation', key: 'client', value: 'one' };
 
-/** What is asked: a request under a configuration. */
+/** A request under a configuration. */
 export type Target = Pick<SimulationInput, 'name' | 'ruleSet' | 'modes' | 'request'>;
 
 const BOUNDS: RunBounds = { arrivalsMax: ARRIVALS_MAX, attemptsMax: ATTEMPTS_MAX, lengthUsMax: TIME_US_MAX };
