@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import type { Simulation } from '../../src/program/cli/simulate/run-simulation';
 import { HASH_CHARS_MAX } from '../../site/try/settings';
-import { openBrowser, openPage, type ConsolePage } from '../support/console/browser';
+import { axe, openBrowser, openPage, overflow, type ConsolePage } from '../support/console/browser';
 import { runWeir } from '../support/processes/command';
 import { builtSite, serveSite, type ServedSite } from '../support/site/served-site';
 
@@ -135,6 +135,19 @@ test.each([
   await page.getByRole('alert').filter({ hasText: message }).waitFor();
   if (setting !== 'algorithm') expect(await page.locator(`#try-${setting}`).getAttribute('aria-invalid')).toBe('true');
   expect(opened.faults).toEqual([]);
+});
+
+test('a message is accessible and fits a narrow page', async () => {
+  const { page, faults, close } = await openPage(browser, { url: site.origin, viewport: { width: 360, height: 800 }, colorScheme: 'dark' });
+  await page.goto(`${site.at('try.html')}#requests=${'9'.repeat(16)}&%22${'y'.repeat(60)}=1`);
+  await page
+    .getByRole('alert')
+    .filter({ hasText: /must be a whole number/ })
+    .waitFor();
+  expect(await axe(page)).toEqual([]);
+  expect(await overflow(page)).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
 });
 
 /** Each ends with figures or a message, and the page goes on. */
