@@ -5,7 +5,7 @@ import tseslint from 'typescript-eslint';
 const ENUM = { selector: 'TSEnumDeclaration', message: 'Declare a union of texts instead of an enum.' };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', '.cache/'] },
+  { ignores: ['**/dist/', '**/node_modules/', '.cache/', 'site/.vitepress/'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts', 'scripts/**/*.{mjs,cjs}'],
@@ -28,18 +28,18 @@ export default tseslint.config(
       'max-lines-per-function': ['error', { max: 60, skipComments: true, skipBlankLines: true }],
     },
   },
-  {
-    // The console has types of its own, with the DOM.
-    files: ['src/administration/console/**/*.{ts,tsx}'],
+  // The console and the page Try have types of their own, with the DOM.
+  ...['src/administration/console', 'site'].map((folder) => ({
+    files: [`${folder}/**/*.{ts,tsx}`],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
-    languageOptions: { parserOptions: { project: './src/administration/console/tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { project: `./${folder}/tsconfig.json`, tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/consistent-type-imports': 'error',
       eqeqeq: 'error',
       'max-lines-per-function': ['error', { max: 60, skipComments: true, skipBlankLines: true }],
     },
-  },
+  })),
   {
     files: ['src/**/*.ts'],
     ignores: ['src/lib/clock.ts'],

@@ -1,4 +1,4 @@
-/** Writes the figures of docs/benchmarks.md from bench/results.md: `node scripts/generate/benchmarks.mjs`, after a benchmark. */
+/** Writes the figures of docs/benchmarks.md, and of the front page docs/index.md, from bench/results.md: `node scripts/generate/benchmarks.mjs`, after a benchmark. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, isMain } from '../process/repository.mjs';
@@ -7,6 +7,8 @@ import { rowOf, tableBelow, withSection } from './results-tables.mjs';
 /** @typedef {import('./results-tables.mjs').Table} Table */
 
 const FILE = 'docs/benchmarks.md';
+const FRONT = 'docs/index.md';
+const COMMAND = 'node scripts/generate/benchmarks.mjs';
 const COST = '### The cost of a decision';
 
 /** The rows of the cost beside other servers. */
@@ -221,10 +223,38 @@ function render({ header, rows }) {
  * @param {string} results
  */
 export function withFigures(page, results) {
-  return withSection({ page, file: FILE, command: 'node scripts/generate/benchmarks.mjs', text: renderFigures(results) });
+  return withSection({ page, file: FILE, command: COMMAND, text: renderFigures(results) });
+}
+
+/**
+ * The front page with its figures: one decision of Weir and of envoyproxy/ratelimit, in one run.
+ *
+ * @param {string} page
+ * @param {string} results
+ */
+export function withFrontFigures(page, results) {
+  const cost = tableBelow(results, COST);
+  const [weir, reference] = ['Weir, Redis, lean', 'target'].map((server) => rowOf(cost, [server, '100,000 keys', '4 x 64']));
+  const row = (/** @type {string} */ title, /** @type {string} */ column) => {
+    const index = cost.header.indexOf(column);
+    return [title, ...[weir, reference].map((cells) => withoutSpread(cells?.[index] ?? '-'))];
+  };
+  const rows = [row('µs of CPU', 'CPU µs'), row("µs of Redis's CPU", 'Redis CPU µs'), row('decisions a second', 'per second')];
+  return withSection({
+    page,
+    file: FRONT,
+    command: COMMAND,
+    text: render({ header: ['one of 100,000 keys', 'Weir', 'envoyproxy/ratelimit'], rows }),
+  });
 }
 
 if (isMain(import.meta.url)) {
-  const [page, results] = [join(ROOT, FILE), join(ROOT, 'bench', 'results.md')];
-  writeFileSync(page, withFigures(readFileSync(page, 'utf8'), readFileSync(results, 'utf8')));
+  const results = readFileSync(join(ROOT, 'bench', 'results.md'), 'utf8');
+  for (const [file, withItsFigures] of /** @type {const} */ ([
+    [FILE, withFigures],
+    [FRONT, withFrontFigures],
+  ])) {
+    const page = join(ROOT, file);
+    writeFileSync(page, withItsFigures(readFileSync(page, 'utf8'), results));
+  }
 }

@@ -34,6 +34,8 @@ export const FORMATTED = [
   'test/**/*.{ts,cjs}',
   'bench/**/*.ts',
   'scripts/**/*.{mjs,cjs}',
+  'site/try/**/*.{ts,tsx}',
+  'site/.vitepress/**/*.{mjs,js,css}',
   '*.{mjs,cjs,json}',
   '!package-lock.json',
 ];
@@ -48,7 +50,7 @@ const CACHED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/
 const LINTED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/eslint'];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'olderEnvoys' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule' | import('../install/redis-versions.mjs').Engine} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'olderEnvoys' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'site' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule' | import('../install/redis-versions.mjs').Engine} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -113,7 +115,7 @@ export const STAGES = [
   { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/administration/console/tsconfig.json'], cores: 1, quietS: 4 },
   {
     name: 'lint',
-    tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', ...LINTED, 'src', 'test', 'bench', 'scripts'],
+    tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', ...LINTED, 'src', 'test', 'bench', 'scripts', 'site'],
     cores: 1,
     quietS: 120,
   },
@@ -214,6 +216,8 @@ export const STAGES = [
     cores: 0.5,
     quietS: 180,
   },
+  // Before it, the docs site is built: 25 s of processor time.
+  { name: 'site', folders: ['test/site'], needs: ['build', 'chromium', 'site'], cores: 0.8, quietS: 40 },
   {
     name: 'unit',
     folders: ['test/unit', 'test/simulation'],

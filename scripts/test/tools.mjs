@@ -27,11 +27,13 @@ import { installNginx } from '../install/system/nginx.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOlderEnvoys } from '../install/older-envoys.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
+import { installSitePackages } from '../install/site-packages.mjs';
 import { installPrometheus, installPromtool } from '../install/system/prometheus.mjs';
 import { installEngine, installRedisVersions } from '../install/redis-versions.mjs';
 import { installRedis } from '../install/system/redis.mjs';
 import { installFish, installZsh } from '../install/system/shells.mjs';
 import { installTraefik } from '../install/traefik.mjs';
+import { buildTestedSite } from '../site/build-site.mjs';
 
 /** @typedef {import('./stages.mjs').Need} Need */
 /** @typedef {import('./stages.mjs').Stage} Stage */
@@ -85,6 +87,12 @@ const PREPARE = {
   composeReader: prepareTool('WEIR_COMPOSE_READER', installComposeReader),
   bubblewrap: prepareTool('WEIR_BUBBLEWRAP', installBubblewrap),
   chromium: prepareTool('WEIR_CHROMIUM', installChromium),
+  site: async () => {
+    const { missing } = await installSitePackages();
+    if (missing !== undefined) return { missing };
+    const { path, failure } = await buildTestedSite();
+    return failure === undefined ? { env: { WEIR_SITE: path } } : { failure };
+  },
   h2load: prepareTool('WEIR_H2LOAD', installH2load),
   prometheus: prepareTool('WEIR_PROMETHEUS', installPrometheus),
   promtool: prepareTool('WEIR_PROMTOOL', installPromtool),
@@ -105,7 +113,7 @@ const PREPARE = {
  *
  * @type {Partial<Record<Need, readonly (() => Promise<unknown>)[]>>}
  */
-const PLANNED = { shells: [installZsh, installFish], envoyGatewayModule: [] };
+const PLANNED = { shells: [installZsh, installFish], site: [installSitePackages], envoyGatewayModule: [] };
 
 /**
  * @param {string} variable

@@ -46,7 +46,7 @@ const SECTIONS = {
   Reservations: ['integration/reservations', 'unit/reservation'],
   Libraries: ['integration/library', 'unit/library'],
   'Images, Kubernetes and releases': ['deploy', 'image', 'kubernetes', 'kubernetes-api', 'release'],
-  'The documentation': ['docs'],
+  'The documentation': ['docs', 'site'],
   'The tests': ['deploy/stages'],
   'The cost': ['bench', 'unit/bench'],
 };

@@ -7,6 +7,7 @@
  */
 const SIZES = {
   'npm packages': [110, 393],
+  'site packages': [25, 104],
   envoy: [32, 103],
   'older-envoys': [55, 180],
   traefik: [48, 177],

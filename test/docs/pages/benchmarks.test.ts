@@ -60,14 +60,24 @@ test('the page has exactly the rows of a full run', () => {
 
 const SCRIPT = `
 import { readFileSync } from 'node:fs';
-import { withFigures } from './scripts/generate/benchmarks.mjs';
-const [page, results] = ['docs/benchmarks.md', 'bench/results.md'].map((file) => readFileSync(file, 'utf8'));
-process.stdout.write(withFigures(page, results));
+import { withFigures, withFrontFigures } from './scripts/generate/benchmarks.mjs';
+const [page, results] = [process.argv[1], 'bench/results.md'].map((file) => readFileSync(file, 'utf8'));
+process.stdout.write((process.argv[1] === 'docs/index.md' ? withFrontFigures : withFigures)(page, results));
 `;
 
-test('the figures of docs/benchmarks.md are those of the results', async () => {
-  const { stdout, stderr } = await runCommand(process.execPath, ['--input-type=module', '-e', SCRIPT]);
+test.each(['docs/benchmarks.md', 'docs/index.md'])('the figures of %s are those of the results', async (page) => {
+  const { stdout, stderr } = await runCommand(process.execPath, ['--input-type=module', '-e', SCRIPT, page]);
   expect(stderr).toBe('');
-  if (stdout !== readFileSync('docs/benchmarks.md', 'utf8'))
-    throw new Error('docs/benchmarks.md is out of date; run node scripts/generate/benchmarks.mjs');
+  if (stdout !== readFileSync(page, 'utf8')) throw new Error(`${page} is out of date; run node scripts/generate/benchmarks.mjs`);
+});
+
+test('the three figures of the front page are on the page of the benchmarks', () => {
+  const figures = tableRows('docs/index.md').map(([, ...cells]) => cells);
+  const cost = tableRows('docs/benchmarks.md').filter(([, request, streams]) => request === '100,000 keys' && streams === '4 x 64');
+  const rowOf = (server: string) => cost.find(([name]) => name === server)!;
+  expect(figures).toHaveLength(3);
+  for (const [weir, reference] of figures) {
+    expect(rowOf('Weir, Redis, lean')).toContain(weir);
+    expect(rowOf('target')).toContain(reference);
+  }
 });

@@ -1,4 +1,4 @@
-/** Chromium for a test of the console: each page reports its errors, its requests to other hosts, and what its policy refused. */
+/** Chromium for a test of the console, or of another site: each page reports its errors, its requests to other hosts, and what its policy refused. */
 import { readFileSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { hangLimitMs } from '../clock/hang-limit';
@@ -19,7 +19,7 @@ export function openBrowser(): Promise<Browser> {
 
 export interface ConsolePage {
   readonly page: Page;
-  /** What no page of the console may do. */
+  /** What no page may do. */
   readonly faults: string[];
   readonly close: () => Promise<void>;
 }
@@ -31,6 +31,14 @@ export interface OpenOptions extends BrowserContextOptions {
 }
 
 export async function openConsole(browser: Browser, { url, token, ...options }: OpenOptions): Promise<ConsolePage> {
+  const opened = await openPage(browser, { url, ...options });
+  await opened.page.goto(`${url}/`);
+  if (token !== undefined) await signIn(opened.page, token);
+  return opened;
+}
+
+/** An empty page that may load what is below the address, and what pages have in them. */
+export async function openPage(browser: Browser, { url, ...options }: Omit<OpenOptions, 'token'>): Promise<ConsolePage> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
   context.setDefaultTimeout(TIMEOUT_MS);
   const page = await context.newPage();
@@ -45,13 +53,12 @@ export async function openConsole(browser: Browser, { url, token, ...options }: 
     void dialog.dismiss();
   });
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${url}/`)) faults.push(`request: ${request.url()}`);
+    const from = request.url().replace(/^blob:/, '');
+    if (!from.startsWith(`${url}/`) && !from.startsWith('data:')) faults.push(`request: ${request.url()}`);
   });
   await page.addInitScript(
     'addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`))',
   );
-  await page.goto(`${url}/`);
-  if (token !== undefined) await signIn(page, token);
   return { page, faults, close: () => context.close() };
 }
 

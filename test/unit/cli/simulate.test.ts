@@ -151,6 +151,10 @@ test.each([
   [['--limit', '1/minute', '--rate', '1/s', '--for', '-1s'], '--for: "-1s" is not a time'],
   [['--limit', '1/minute', '--burst', '1', '--retry', '0s'], '--retry: "0s" is not accepted'],
   [['--limit', '1/minute', '--arrivals', '/nowhere/times'], '--arrivals: ENOENT'],
+  [
+    ['--limit', '1/year', '--burst', '1', '--hits', '2', '--retry', '36500d', '--retries-max', '2'],
+    'days after the start; simulate a shorter time',
+  ],
   [['--limit', '1/minute', '--algorithm', 'bucket', '--burst', '1'], '--algorithm: "bucket" is not accepted'],
 ])('%j is refused with 2', async (args, message) => {
   const { exitCode, stderr } = await runWeir(['simulate', ...args]);

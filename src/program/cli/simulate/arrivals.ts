@@ -27,21 +27,23 @@ export interface ArrivalOptions {
   readonly text?: string | undefined;
   /** The beginning of the simulation, in microseconds since 1970: instants count from it. */
   readonly startUs: number;
+  /** Default ARRIVALS_MAX. */
+  readonly arrivalsMax?: number;
 }
 
 /**
  * All arrivals together, in order, in microseconds since the start.
  *
- * @throws UsageError for a rate or a line that is invalid, for more than ARRIVALS_MAX arrivals, and for none
+ * @throws UsageError for a rate or a line that is invalid, for more than `arrivalsMax` arrivals, and for none
  */
 export function arrivalsOf(options: ArrivalOptions): readonly number[] {
+  const { rate, poisson, forUs, fromUs, seed, burst, atUs, text, startUs, arrivalsMax = ARRIVALS_MAX } = options;
   const times: number[] = [];
   const add = (atUs: number): void => {
-    if (times.length >= ARRIVALS_MAX)
-      throw new UsageError(`weir simulate: there are more than ${ARRIVALS_MAX} arrivals; simulate a shorter time`);
+    if (times.length >= arrivalsMax)
+      throw new UsageError(`weir simulate: there are more than ${arrivalsMax} arrivals; simulate a shorter time`);
     times.push(atUs);
   };
-  const { rate, poisson, forUs, fromUs, seed, burst, atUs, text, startUs } = options;
   if (rate !== undefined) addEvenly(readRate('--rate', rate), { fromUs, forUs, add });
   if (poisson !== undefined) addRandomly(readRate('--poisson', poisson), { fromUs, forUs, seed, add });
   for (const each of atUs) for (let i = 0; i < burst; i += 1) add(each);

@@ -5,11 +5,14 @@ import { rateText } from '../../../domain/rule/limit';
 import type { RuleSet } from '../../../domain/rule/rule-set';
 import type { GlobalModes } from '../../../domain/rule/match';
 import { ExpiryQueue } from '../../../lib/expiry-queue';
+import { US_PER_S } from '../../../lib/time-units';
 import { VirtualService, type VirtualDecision } from '../../offline/virtual-service';
 import { UsageError } from '../usage-error';
 
 /** Requests and repetitions of one run. */
-const ATTEMPTS_MAX = 5_000_000;
+export const ATTEMPTS_MAX = 5_000_000;
+
+const DAY_US = 24 * 3_600 * US_PER_S;
 
 /** Room of the store of a run: a request names a few buckets. */
 const BUCKETS_MAX = 10_000;
@@ -31,6 +34,10 @@ export interface SimulationInput {
   readonly retriesMax: number;
   /** Number of parts into which the time is divided. */
   readonly columns: number;
+  /** Requests and repetitions. */
+  readonly attemptsMax: number;
+  /** The last time at which a client may ask, in microseconds since the start. */
+  readonly lengthUsMax: number;
 }
 
 export interface Simulation {
@@ -105,7 +112,7 @@ interface Attempted {
 }
 
 async function attempt(input: SimulationInput): Promise<Attempted> {
-  const { arrivalsUs, request, startUs, retriesMax, retry } = input;
+  const { arrivalsUs, request, startUs, retriesMax, retry, attemptsMax, lengthUsMax } = input;
   const service = serviceOf(input);
   const again = new ClientQueue();
   const events: Event[] = [];
@@ -125,10 +132,14 @@ async function attempt(input: SimulationInput): Promise<Attempted> {
     const answer = await service.ask(request, startUs + client.atUs);
     if (limit === '') limit = limitOf(answer);
     const isAdmitted = answer.decision.overallCode === 'OK';
-    events.push({ atUs: client.atUs, isAdmitted });
-    if (events.length > ATTEMPTS_MAX)
+    if (client.atUs > lengthUsMax)
       throw new UsageError(
-        `weir simulate: clients ask more than ${ATTEMPTS_MAX} times; let them wait longer, or fewer times (--retries-max)`,
+        `weir simulate: clients ask more than ${Math.floor(lengthUsMax / DAY_US)} days after the start; simulate a shorter time, or fewer repetitions (--retries-max)`,
+      );
+    events.push({ atUs: client.atUs, isAdmitted });
+    if (events.length > attemptsMax)
+      throw new UsageError(
+        `weir simulate: clients ask more than ${attemptsMax} times; let them wait longer, or fewer times (--retries-max)`,
       );
     if (isAdmitted) {
       admitted += 1;

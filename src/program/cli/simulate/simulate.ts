@@ -4,23 +4,17 @@ import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { examineConfig } from '../../../configuration/compile/compile';
 import type { Environment } from '../../../configuration/settings/table/settings';
-import { ALGORITHMS, TRAITS, type Algorithm } from '../../../domain/algorithm/algorithms';
 import { toByteString } from '../../../domain/descriptor/byte-string';
-import { HITS_MAX, type RateLimitRequest } from '../../../domain/descriptor/descriptor';
-import type { GlobalModes } from '../../../domain/rule/match';
-import type { RuleSet } from '../../../domain/rule/rule-set';
-import { BadRequestError } from '../../../lib/errors';
 import { US_PER_S } from '../../../lib/time-units';
 import { readConfiguration } from '../configuration';
 import { readArgs } from '../read-args';
 import { readDescriptors } from '../read-descriptor';
-import { readOverride } from '../read-override';
-import { readDurationUs, readInstantUs } from '../test/file/virtual-time';
-import { readChoice, readWhole, UsageError } from '../usage-error';
-import { ARRIVALS_CHARS_MAX, ARRIVALS_MAX, arrivalsOf } from './arrivals';
-import { runSimulation, type Retry, type Simulation } from './run-simulation';
+import { readChoice, UsageError } from '../usage-error';
+import { ARRIVALS_CHARS_MAX } from './arrivals';
+import { limitTargets, readHits, runAll, type Target } from './read-simulation';
+import type { Simulation } from './run-simulation';
 import { simulationHtml, simulationSvg } from './simulation-svg';
-import { simulationText } from './simulation-text';
+import { simulationJson, simulationText } from './simulation-text';
 
 export const SIMULATE_USAGE = `weir simulate (--limit N/UNIT [--algorithm NAME,NAME] [--capacity N] | --config FILE|DIR --domain DOMAIN --descriptor KEY=VALUE,KEY=VALUE …)
               [--rate N/UNIT | --poisson N/UNIT] [--for TIME] [--from TIME] [--burst N] [--at TIME …] [--arrivals FILE]
@@ -75,18 +69,11 @@ export const SIMULATE_OPTIONS = {
   columns: { type: 'string' },
 } as const;
 
-const START = '2026-01-01T00:00:00Z';
-const COLUMNS = { min: 1, max: 1_000, otherwise: 60 };
-const RETRIES = { min: 0, max: 1_000, otherwise: 10 };
-
-/** The request of a limit that is given on the command line. */
-const OWN_REQUEST = { domain: 'simulation', key: 'client', value: 'one' };
-
 type Values = ReturnType<typeof readArgs<typeof SIMULATE_OPTIONS>>['values'];
 
 const FORMATS = {
   text: simulationText,
-  json: (simulations: readonly Simulation[]) => `${JSON.stringify({ simulations }, null, 2)}\n`,
+  json: simulationJson,
   csv: simulationCsv,
   svg: simulationSvg,
   html: simulationHtml,
@@ -100,42 +87,20 @@ const FORMATS = {
 export async function simulate({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
   const { values } = readArgs(args, { command: 'weir simulate', usage: SIMULATE_USAGE, options: SIMULATE_OPTIONS });
   const format = readChoice('--format', values.format, ['text', 'json', 'csv', 'svg', 'html']);
-  const startUs = readStart(values.start ?? START);
   const targets = await targetsOf(values, env);
-  const common = {
-    startUs,
-    arrivalsUs: await readArrivals(values, startUs),
-    retry: readRetry(values.retry),
-    retriesMax: readWhole('--retries-max', values['retries-max'], RETRIES),
-    columns: readWhole('--columns', values.columns, COLUMNS),
-  };
-  const simulations: Simulation[] = [];
-  for (const target of targets) simulations.push(await runOrRefuse({ ...target, ...common }));
-  process.stdout.write(FORMATS[format](simulations));
+  const arrivals = values.arrivals === undefined ? undefined : await readText(values.arrivals);
+  process.stdout.write(FORMATS[format](await runAll(targets, { ...values, arrivals })));
   return 0;
 }
 
-async function runOrRefuse(input: Parameters<typeof runSimulation>[0]): Promise<Simulation> {
-  try {
-    return await runSimulation(input);
-  } catch (error) {
-    if (error instanceof BadRequestError) throw new UsageError(`weir simulate: ${error.message}`);
-    throw error;
-  }
-}
-
-interface Target {
-  readonly name: string;
-  readonly ruleSet: RuleSet;
-  readonly modes: GlobalModes;
-  readonly request: RateLimitRequest;
-}
-
 async function targetsOf(values: Values, env: Environment): Promise<readonly Target[]> {
-  const hits = readWhole('--hits', values.hits, { min: 1, max: HITS_MAX, otherwise: 1 });
   if ((values.limit === undefined) === (values.config === undefined))
     throw new UsageError('weir simulate: give either --limit, or --config with --domain and --descriptor');
-  if (values.limit !== undefined) return limitTargets(values.limit, { values, hits });
+  if (values.limit !== undefined) {
+    for (const option of ['domain', 'descriptor'] as const)
+      if (values[option] !== undefined) throw new UsageError(`--${option} belongs to --config; remove it`);
+    return limitTargets(values.limit, values);
+  }
   for (const option of ['algorithm', 'capacity'] as const)
     if (values[option] !== undefined) throw new UsageError(`--${option} belongs to --limit; with --config the configuration says it`);
   const { domain = '', descriptor = [] } = values;
@@ -145,74 +110,7 @@ async function targetsOf(values: Values, env: Environment): Promise<readonly Tar
   list.throwIfAny();
   const descriptors = readDescriptors('--descriptor', descriptor).map((entries) => ({ entries }));
   const modes = { shadow: settings.shadowMode, quota: settings.quotaMode };
-  return [{ name: domain, ruleSet, modes, request: { domain: toByteString(domain), descriptors, hits } }];
-}
-
-interface LimitInput {
-  readonly values: Values;
-  readonly hits: number;
-}
-
-/** The configuration that a person would write for the limit, once for each algorithm. */
-function limitTargets(limit: string, { values, hits }: LimitInput): readonly Target[] {
-  for (const option of ['domain', 'descriptor'] as const)
-    if (values[option] !== undefined) throw new UsageError(`--${option} belongs to --config; remove it`);
-  const { requestsPerUnit, unit, unitMultiplier } = readOverride(limit);
-  const { domain, key, value } = OWN_REQUEST;
-  const request = {
-    domain: toByteString(domain),
-    descriptors: [{ entries: [{ key: toByteString(key), value: toByteString(value) }] }],
-    hits,
-  };
-  return readAlgorithms(values.algorithm).map((algorithm) => {
-    const terms = {
-      requests_per_unit: requestsPerUnit,
-      unit,
-      unit_multiplier: unitMultiplier,
-      algorithm,
-      ...burstOf(algorithm, values.capacity),
-    };
-    const text = JSON.stringify({ domain, descriptors: [{ key, rate_limit: terms }] });
-    const { ruleSet, list } = examineConfig({
-      files: [{ name: '--limit', text }],
-      defaultAlgorithm: algorithm,
-      calendarMonth: false,
-      mergeDomainConfig: false,
-      generation: 1,
-    });
-    const [problem] = list.found().kept;
-    if (problem !== undefined) throw new UsageError(`--limit with ${algorithm}: ${problem.message}`);
-    return { name: algorithm, ruleSet, modes: { shadow: false, quota: false }, request };
-  });
-}
-
-/** Algorithms without a burst hold their whole limit. */
-function burstOf(algorithm: Algorithm, given: string | undefined): { readonly burst?: number } {
-  const { burst } = TRAITS[algorithm];
-  if (given === undefined) return {};
-  const capacity = readWhole('--capacity', given, { min: 1, max: 2 ** 32 - 1, otherwise: 1 });
-  return burst === undefined ? {} : { burst: burst.forCapacity(capacity) };
-}
-
-function readAlgorithms(given: string | undefined): readonly Algorithm[] {
-  if (given === undefined) return ALGORITHMS;
-  return [...new Set(given.split(','))].map((word) => readChoice('--algorithm', word, ALGORITHMS as readonly [Algorithm, ...Algorithm[]]));
-}
-
-async function readArrivals(values: Values, startUs: number): Promise<readonly number[]> {
-  const burst = readWhole('--burst', values.burst, { min: 1, max: ARRIVALS_MAX, otherwise: 1 });
-  const at = values.at ?? (values.burst === undefined ? [] : ['0s']);
-  return arrivalsOf({
-    rate: values.rate,
-    poisson: values.poisson,
-    seed: readWhole('--seed', values.seed, { min: 0, max: 2 ** 32 - 1, otherwise: 1 }),
-    forUs: readTime('--for', values.for ?? '1m'),
-    fromUs: readTime('--from', values.from ?? '0s'),
-    burst,
-    atUs: at.map((each) => readTime('--at', each)),
-    text: values.arrivals === undefined ? undefined : await readText(values.arrivals),
-    startUs,
-  });
+  return [{ name: domain, ruleSet, modes, request: { domain: toByteString(domain), descriptors, hits: readHits(values.hits) } }];
 }
 
 async function readText(file: string): Promise<string> {
@@ -223,26 +121,6 @@ async function readText(file: string): Promise<string> {
     throw new UsageError(`--arrivals: ${error instanceof Error ? error.message : String(error)}`);
   }
   throw new UsageError(`--arrivals: the file has more than ${ARRIVALS_CHARS_MAX} characters; simulate a part of it`);
-}
-
-function readTime(option: string, text: string): number {
-  const us = readDurationUs(text);
-  if (us === undefined) throw new UsageError(`${option}: ${JSON.stringify(text)} is not a time; write 500ms, 1m30s or 2h`);
-  return us;
-}
-
-function readStart(text: string): number {
-  const us = readInstantUs(text);
-  if (us === undefined) throw new UsageError(`--start: ${JSON.stringify(text)} is not an instant; write ${START}`);
-  return us;
-}
-
-function readRetry(text = 'none'): Retry {
-  if (text === 'none' || text === 'honour') return text;
-  const afterUs = readDurationUs(text);
-  if (afterUs === undefined || afterUs === 0)
-    throw new UsageError(`--retry: ${JSON.stringify(text)} is not accepted; use none, honour, or a time such as 500ms`);
-  return { afterUs };
 }
 
 /** One row for each column of each simulation. */

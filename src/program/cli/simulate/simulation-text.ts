@@ -1,4 +1,4 @@
-/** A simulation as a table and a picture in the terminal. */
+/** A simulation as a table and a picture in the terminal, and as JSON. */
 
 import { US_PER_S } from '../../../lib/time-units';
 import type { Column, Simulation } from './run-simulation';
@@ -8,6 +8,10 @@ const BARS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /** One after the other: the table, then a picture of each simulation. */
 export function simulationText(simulations: readonly Simulation[]): string {
   return `${[tableOf(simulations), ...simulations.map((each) => pictureOf(each, simulations))].join('\n\n')}\n`;
+}
+
+export function simulationJson(simulations: readonly Simulation[]): string {
+  return `${JSON.stringify({ simulations }, null, 2)}\n`;
 }
 
 function tableOf(simulations: readonly Simulation[]): string {
