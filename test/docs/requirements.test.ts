@@ -125,9 +125,7 @@ describe(`node ${SCRIPT}`, () => {
     expect(page).toContain(
       '\nLast run: commit 0123456789, 2026-01-02, Node 20.1.2, long form; 2 tests in 1 files passed. The rows of the other files show an earlier run.\n',
     );
-    expect(page).toContain(
-      `\n${rowOf('a', '2, 1 skipped; 1,050 random cases; 2 x 7 \\| 8; +1')}\n${rowOf('b', '9; 3 ms')}\n`,
-    );
+    expect(page).toContain(`\n${rowOf('a', '2, 1 skipped; 1,050 random cases; 2 x 7 \\| 8; +1')}\n${rowOf('b', '9; 3 ms')}\n`);
   });
 
   test('shows two figures of a file, and fewer long ones', async () => {
