@@ -1,4 +1,4 @@
-/** Writes the figures of docs/benchmarks.md from bench/results.md: `node scripts/generate/benchmarks.mjs`, after a benchmark. */
+/** Writes the figures of docs/benchmarks.md and docs/comparison.md from bench/results.md: `node scripts/generate/benchmarks.mjs`, after a benchmark. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, isMain } from '../process/repository.mjs';
@@ -7,6 +7,7 @@ import { rowOf, tableBelow, withSection } from './results-tables.mjs';
 /** @typedef {import('./results-tables.mjs').Table} Table */
 
 const FILE = 'docs/benchmarks.md';
+const COMPARISON = 'docs/comparison.md';
 const COST = '### The cost of a decision';
 
 /** The rows of the cost beside other servers. */
@@ -15,15 +16,12 @@ const PEERS = [
   ['lean transport, constant answer', '100,000 keys', '4 x 64'],
   ['Weir, embedded, lean', '100,000 keys', '4 x 64'],
   ['Weir, Redis, lean', '100,000 keys', '4 x 64'],
-  ['Weir, newest Redis, lean', '100,000 keys', '4 x 64'],
   ['target', '100,000 keys', '4 x 64'],
   ['Weir, Redis, lean', 'one hot key', '4 x 64'],
   ['target', 'one hot key', '4 x 64'],
   ['Weir, Redis, lean', 'one exhausted key: all over limit', '4 x 64'],
   ['target', 'one exhausted key: all over limit', '4 x 64'],
-  ['Weir, Redis, grpc-js', '100,000 keys', '4 x 64'],
   ['Weir, Redis, `WORKERS=2` on both cores', '100,000 keys', '4 x 64'],
-  ['`RedisStore` alone, one `EVALSHA` per decision', '100,000 keys', '4 x 64'],
   ['bare Node, which asks Redis and says yes', '100,000 keys', '4 x 1'],
   ['Weir, Redis, lean', '100,000 keys', '4 x 1'],
 ];
@@ -51,20 +49,43 @@ function renderFigures(results) {
     'User and system time of the server for each decision, from the wire to the wire, and what it costs Redis. 4 x 64: connections x calls under way on each.',
     targetOf(results),
     render(costTable(results)),
-    '## How it scales',
-    'Weir on Redis, then the target.',
-    render(growthTable(results)),
     'At a fixed rate:',
     render(rateTable(results)),
     '## Memory',
     render(select(tableBelow(results, '### The memory of a bucket'), ['store', 'buckets', 'bytes each', 'measured by'])),
     '## Control data',
     `${environmentOf(results, 'npm run bench:control')} 1,000,000 tenants with a plan and 100,000 overrides, one domain:`,
-    render(select(tableBelow(results, '## Control data'), ['figure', 'measured', 'bar'])),
+    render(controlTable(results)),
     '## Atomicity',
     `${environmentOf(results, 'npm run bench:atomicity')} 64 callers take from one key.`,
     render(atomicityTable(results)),
+    '## A start',
+    startOf(results),
   ].join('\n\n');
+}
+
+/**
+ * The figures beside other services.
+ *
+ * @param {string} results
+ */
+function renderComparison(results) {
+  return [
+    `${environmentOf(results, 'npm run bench')} Weir on Redis, then envoyproxy/ratelimit; 4 x 64: connections x calls under way on each.`,
+    render(growthTable(results)),
+    'Beside limitador, as ratios of Weir to it, from [one run by hand](../bench/results.md#beside-limitador):',
+    render(tableBelow(results, '## Beside limitador')),
+  ].join('\n\n');
+}
+
+/**
+ * Without what the start is made of.
+ *
+ * @param {string} results
+ */
+function controlTable(results) {
+  const { header, rows } = select(tableBelow(results, '## Control data'), ['figure', 'measured', 'bar']);
+  return { header, rows: rows.filter(([figure = '']) => !figure.startsWith('- ')) };
 }
 
 /**
@@ -176,6 +197,13 @@ function rateTable(results) {
 }
 
 /** @param {string} results */
+function startOf(results) {
+  const table = tableBelow(results, '## A start');
+  const least = (/** @type {string} */ process) => rowOf(table, [process])[1] ?? '';
+  return `${environmentOf(results, 'npm run bench:start')} Processor time until the first answer: ${least('Weir, embedded')} ms on the embedded store, ${least('Weir, Redis')} ms on Redis; ${least('Node alone')} ms is Node alone.`;
+}
+
+/** @param {string} results */
 function atomicityTable(results) {
   const costs = tableBelow(results, '### What a decision costs');
   const granted = tableBelow(results, '### Over-grant');
@@ -214,17 +242,24 @@ function render({ header, rows }) {
   return [line(header), `|${'---|'.repeat(header.length)}`, ...rows.map(line)].join('\n');
 }
 
+/** What each page has of the results. @type {Readonly<Record<string, (results: string) => string>>} */
+const PAGES = { [FILE]: renderFigures, [COMPARISON]: renderComparison };
+
 /**
- * The page with its figures.
+ * A page with its figures.
  *
- * @param {string} page
- * @param {string} results
+ * @param {string} file
+ * @param {{ page: string, results: string }} texts
  */
-export function withFigures(page, results) {
-  return withSection({ page, file: FILE, command: 'node scripts/generate/benchmarks.mjs', text: renderFigures(results) });
+export function withFigures(file, { page, results }) {
+  const text = PAGES[file]?.(results) ?? '';
+  return withSection({ page, file, command: 'node scripts/generate/benchmarks.mjs', text });
 }
 
 if (isMain(import.meta.url)) {
-  const [page, results] = [join(ROOT, FILE), join(ROOT, 'bench', 'results.md')];
-  writeFileSync(page, withFigures(readFileSync(page, 'utf8'), readFileSync(results, 'utf8')));
+  const results = readFileSync(join(ROOT, 'bench', 'results.md'), 'utf8');
+  for (const file of Object.keys(PAGES)) {
+    const path = join(ROOT, file);
+    writeFileSync(path, withFigures(file, { page: readFileSync(path, 'utf8'), results }));
+  }
 }

@@ -58,16 +58,15 @@ test('the page has exactly the rows of a full run', () => {
   expect(lines.length).toBe(measured.length);
 });
 
-const SCRIPT = `
-import { readFileSync } from 'node:fs';
-import { withFigures } from './scripts/generate/benchmarks.mjs';
-const [page, results] = ['docs/benchmarks.md', 'bench/results.md'].map((file) => readFileSync(file, 'utf8'));
-process.stdout.write(withFigures(page, results));
-`;
-
-test('the figures of docs/benchmarks.md are those of the results', async () => {
-  const { stdout, stderr } = await runCommand(process.execPath, ['--input-type=module', '-e', SCRIPT]);
+test.each(['docs/benchmarks.md', 'docs/comparison.md'])('the figures of %s are those of the results', async (page) => {
+  const { stdout, stderr } = await runCommand(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `import { readFileSync } from 'node:fs';
+    import { withFigures } from './scripts/generate/benchmarks.mjs';
+    const [page, results] = ['${page}', 'bench/results.md'].map((file) => readFileSync(file, 'utf8'));
+    process.stdout.write(withFigures('${page}', { page, results }));`,
+  ]);
   expect(stderr).toBe('');
-  if (stdout !== readFileSync('docs/benchmarks.md', 'utf8'))
-    throw new Error('docs/benchmarks.md is out of date; run node scripts/generate/benchmarks.mjs');
+  if (stdout !== readFileSync(page, 'utf8')) throw new Error(`${page} is out of date; run node scripts/generate/benchmarks.mjs`);
 });
