@@ -59,7 +59,7 @@ test('every kind of name is found, and one of each is known', () => {
     'route or field of the HTTP port': 'POST /json',
     'message of weir.v1': 'Reserve',
     'command, flag or exit code': 'weir diff 10',
-    'export of a package': '@weir-rls/limiter createLimiter',
+    'export of a package': 'limiter createLimiter',
     'value of the chart': 'redis.url',
     'key in Redis': 'weir:instances',
   };

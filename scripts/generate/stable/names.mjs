@@ -147,7 +147,7 @@ function commands(page) {
 }
 
 /**
- * `@weir-rls/client createClient`, and the members of the types that its declarations name.
+ * `client createClient`, and the members of the types that its declarations name. The owner of a registry chooses the scope.
  *
  * @param {(name: string) => string} read
  */
@@ -158,7 +158,8 @@ function exportsOf(read) {
       const files = [entry, ...reexportedBy(read(entry)).map((from) => `${posix.join(posix.dirname(entry), from)}.ts`)];
       const exported = new Set(exportedBy(read(entry)));
       const members = files.flatMap((file) => membersOf(read(file))).filter((member) => exported.has(member.split('.')[0] ?? ''));
-      return [...exported, ...members].map((each) => `${posix.join(name, path)} ${each}`);
+      const library = posix.join(name.slice(name.indexOf('/') + 1), path);
+      return [...exported, ...members].map((each) => `${library} ${each}`);
     }),
   );
 }
