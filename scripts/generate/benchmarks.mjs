@@ -1,4 +1,4 @@
-/** Writes the figures of docs/benchmarks.md, and of the front page docs/index.md, from bench/results.md: `node scripts/generate/benchmarks.mjs`, after a benchmark. */
+/** Writes the figures of docs/benchmarks.md, docs/comparison.md and the front page docs/index.md from bench/results.md: `node scripts/generate/benchmarks.mjs`, after a benchmark. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, isMain } from '../process/repository.mjs';
@@ -8,7 +8,7 @@ import { rowOf, tableBelow, withSection } from './results-tables.mjs';
 
 const FILE = 'docs/benchmarks.md';
 const FRONT = 'docs/index.md';
-const COMMAND = 'node scripts/generate/benchmarks.mjs';
+const COMPARISON = 'docs/comparison.md';
 const COST = '### The cost of a decision';
 
 /** The rows of the cost beside other servers. */
@@ -17,15 +17,12 @@ const PEERS = [
   ['lean transport, constant answer', '100,000 keys', '4 x 64'],
   ['Weir, embedded, lean', '100,000 keys', '4 x 64'],
   ['Weir, Redis, lean', '100,000 keys', '4 x 64'],
-  ['Weir, newest Redis, lean', '100,000 keys', '4 x 64'],
   ['target', '100,000 keys', '4 x 64'],
   ['Weir, Redis, lean', 'one hot key', '4 x 64'],
   ['target', 'one hot key', '4 x 64'],
   ['Weir, Redis, lean', 'one exhausted key: all over limit', '4 x 64'],
   ['target', 'one exhausted key: all over limit', '4 x 64'],
-  ['Weir, Redis, grpc-js', '100,000 keys', '4 x 64'],
   ['Weir, Redis, `WORKERS=2` on both cores', '100,000 keys', '4 x 64'],
-  ['`RedisStore` alone, one `EVALSHA` per decision', '100,000 keys', '4 x 64'],
   ['bare Node, which asks Redis and says yes', '100,000 keys', '4 x 1'],
   ['Weir, Redis, lean', '100,000 keys', '4 x 1'],
 ];
@@ -53,20 +50,43 @@ function renderFigures(results) {
     'User and system time of the server for each decision, from the wire to the wire, and what it costs Redis. 4 x 64: connections x calls under way on each.',
     targetOf(results),
     render(costTable(results)),
-    '## How it scales',
-    'Weir on Redis, then the target.',
-    render(growthTable(results)),
     'At a fixed rate:',
     render(rateTable(results)),
     '## Memory',
     render(select(tableBelow(results, '### The memory of a bucket'), ['store', 'buckets', 'bytes each', 'measured by'])),
     '## Control data',
     `${environmentOf(results, 'npm run bench:control')} 1,000,000 tenants with a plan and 100,000 overrides, one domain:`,
-    render(select(tableBelow(results, '## Control data'), ['figure', 'measured', 'bar'])),
+    render(controlTable(results)),
     '## Atomicity',
     `${environmentOf(results, 'npm run bench:atomicity')} 64 callers take from one key.`,
     render(atomicityTable(results)),
+    '## A start',
+    startOf(results),
   ].join('\n\n');
+}
+
+/**
+ * The figures beside other services.
+ *
+ * @param {string} results
+ */
+function renderComparison(results) {
+  return [
+    `${environmentOf(results, 'npm run bench')} Weir on Redis, then envoyproxy/ratelimit; 4 x 64: connections x calls under way on each.`,
+    render(growthTable(results)),
+    'Beside limitador, as ratios of Weir to it, from [one run by hand](../bench/results.md#beside-limitador):',
+    render(tableBelow(results, '## Beside limitador')),
+  ].join('\n\n');
+}
+
+/**
+ * Without what the start is made of.
+ *
+ * @param {string} results
+ */
+function controlTable(results) {
+  const { header, rows } = select(tableBelow(results, '## Control data'), ['figure', 'measured', 'bar']);
+  return { header, rows: rows.filter(([figure = '']) => !figure.startsWith('- ')) };
 }
 
 /**
@@ -178,6 +198,13 @@ function rateTable(results) {
 }
 
 /** @param {string} results */
+function startOf(results) {
+  const table = tableBelow(results, '## A start');
+  const least = (/** @type {string} */ process) => rowOf(table, [process])[1] ?? '';
+  return `${environmentOf(results, 'npm run bench:start')} Processor time until the first answer: ${least('Weir, embedded')} ms on the embedded store, ${least('Weir, Redis')} ms on Redis; ${least('Node alone')} ms is Node alone.`;
+}
+
+/** @param {string} results */
 function atomicityTable(results) {
   const costs = tableBelow(results, '### What a decision costs');
   const granted = tableBelow(results, '### Over-grant');
@@ -217,22 +244,11 @@ function render({ header, rows }) {
 }
 
 /**
- * The page with its figures.
+ * One decision of Weir and of envoyproxy/ratelimit, in one run.
  *
- * @param {string} page
  * @param {string} results
  */
-export function withFigures(page, results) {
-  return withSection({ page, file: FILE, command: COMMAND, text: renderFigures(results) });
-}
-
-/**
- * The front page with its figures: one decision of Weir and of envoyproxy/ratelimit, in one run.
- *
- * @param {string} page
- * @param {string} results
- */
-export function withFrontFigures(page, results) {
+function renderFront(results) {
   const cost = tableBelow(results, COST);
   const [weir, reference] = ['Weir, Redis, lean', 'target'].map((server) => rowOf(cost, [server, '100,000 keys', '4 x 64']));
   const row = (/** @type {string} */ title, /** @type {string} */ column) => {
@@ -240,21 +256,27 @@ export function withFrontFigures(page, results) {
     return [title, ...[weir, reference].map((cells) => withoutSpread(cells?.[index] ?? '-'))];
   };
   const rows = [row('µs of CPU', 'CPU µs'), row("µs of Redis's CPU", 'Redis CPU µs'), row('decisions a second', 'per second')];
-  return withSection({
-    page,
-    file: FRONT,
-    command: COMMAND,
-    text: render({ header: ['one of 100,000 keys', 'Weir', 'envoyproxy/ratelimit'], rows }),
-  });
+  return render({ header: ['one of 100,000 keys', 'Weir', 'envoyproxy/ratelimit'], rows });
+}
+
+/** What each page has of the results. @type {Readonly<Record<string, (results: string) => string>>} */
+const PAGES = { [FILE]: renderFigures, [COMPARISON]: renderComparison, [FRONT]: renderFront };
+
+/**
+ * A page with its figures.
+ *
+ * @param {string} file
+ * @param {{ page: string, results: string }} texts
+ */
+export function withFigures(file, { page, results }) {
+  const text = PAGES[file]?.(results) ?? '';
+  return withSection({ page, file, command: 'node scripts/generate/benchmarks.mjs', text });
 }
 
 if (isMain(import.meta.url)) {
   const results = readFileSync(join(ROOT, 'bench', 'results.md'), 'utf8');
-  for (const [file, withItsFigures] of /** @type {const} */ ([
-    [FILE, withFigures],
-    [FRONT, withFrontFigures],
-  ])) {
-    const page = join(ROOT, file);
-    writeFileSync(page, withItsFigures(readFileSync(page, 'utf8'), results));
+  for (const file of Object.keys(PAGES)) {
+    const path = join(ROOT, file);
+    writeFileSync(path, withFigures(file, { page: readFileSync(path, 'utf8'), results }));
   }
 }

@@ -11,10 +11,7 @@ function filesIn(folder: string): string[] {
 }
 
 const PAGES = [
-  'README.md',
-  'SECURITY.md',
-  'CONTRIBUTING.md',
-  'CHANGELOG.md',
+  ...readdirSync('.').filter((name) => name.endsWith('.md')),
   ...['docs', 'deploy', 'lua'].flatMap(filesIn).filter((name) => name.endsWith('.md')),
 ];
 

@@ -34,7 +34,7 @@ import { testTitles } from '../support/docs/test-titles';
  * What is read: files, and folders with all of their files of these kinds. Of code the comments are read.
  */
 const READ: readonly { readonly path: string; readonly kinds: readonly string[] }[] = [
-  ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'].map((file) => ({ path: file, kinds: ['.md'] })),
+  ...readdirSync('.').flatMap((file) => (file.endsWith('.md') ? [{ path: file, kinds: ['.md'] }] : [])),
   { path: 'docs', kinds: ['.md'] },
   { path: 'deploy', kinds: ['.md'] },
   { path: 'lua', kinds: ['.md', '.lua'] },

@@ -30,7 +30,7 @@ const MISTAKES_HEAD = '| Mistake | Error | Why the schema misses it |\n|---|---|
 
 const VALUES_HEAD = `## Values
 
-Mistakes in values, for every field that takes such a value. Each form of an error stands once.
+Mistakes that the schema misses, for every field that takes such a value. Each form of an error stands once. Errors of all others say what to write.
 
 | Takes | Mistake | Error | Why the schema misses it |
 |---|---|---|---|
@@ -92,14 +92,14 @@ function renderMistakes(fields: readonly Field[], shown: Set<string>): string[] 
   return fresh.length === 0 ? [] : [`${MISTAKES_HEAD}${fresh.join('')}`.trimEnd()];
 }
 
-/** The mistakes of types, each form of an error once. */
+/** The mistakes of types that an editor does not show, each form of an error once. */
 function renderValues(levels: readonly Level[]): string {
   const rowByForm = new Map<string, string>();
   for (const { type } of levels.flatMap(({ entries }) => entries.map(([, field]) => field))) {
     const takes = shortened(type.accepts)
       .replace(/^\d+ to \d+$/, 'a whole number')
       .replace(/^a list .*$/, 'a list of maps');
-    for (const mistake of type.mistakes) {
+    for (const mistake of type.mistakes.filter(({ unseen }) => unseen !== undefined)) {
       const form = formOf(mistake);
       if (!rowByForm.has(form)) rowByForm.set(form, `| ${takes} | ${renderMistake(mistake)}\n`);
     }

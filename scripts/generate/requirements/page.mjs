@@ -8,14 +8,14 @@ export const PAGE = 'docs/requirements.md';
 
 const INTRODUCTION = `# Promises and their tests
 
-Each row is the promise at the head of a test file, the file, and what its last run showed: the number of tests, and figures that they recorded.
+Each row is the promise at the head of a test file, the file, and what its last run showed: the number of tests that ran, and the first figures that they recorded (\`+2\`: two more).
 The titles in the file are the finer promises. A file that has not run since it was added has a dash.
 
 \`node scripts/generate/requirements.mjs\` writes this page from the test files and keeps the last column. \`npm run test:long\` also fills in the last column.
 \`npm test\` fails if a test file did not run, except those that only the long form runs.
 `;
 
-const TABLE = '| promise | test | last run |\n|---|---|---|';
+const TABLE = '| promise | test | tests in the last run |\n|---|---|---|';
 
 /** `| promise | [name](../test/name.test.ts) | last run |`. */
 const ROW = /^\| .* \| \[[^\]]*\]\(\.\.\/(test\/[^)]+)\) \| (.*) \|$/;
@@ -25,9 +25,9 @@ const RUN = /^Last run: .*$/m;
 /** The last run of a file that has not run since it was added. */
 const NO_RUN = '-';
 
-/** A row shows the first figures, at most this many in at most this many characters; "and n more" stands for the others. */
-const FIGURES_MAX = 3;
-const FIGURES_CHARACTERS_MAX = 120;
+/** A row shows the first figures, at most this many in at most this many characters; `+n` stands for n others. */
+const FIGURES_MAX = 2;
+const FIGURES_CHARACTERS_MAX = 60;
 
 const RANDOM_CASES = /^([\d,]+) random cases$/;
 
@@ -105,14 +105,14 @@ function oncePerName(tests) {
 }
 
 /**
- * `12 tests; 6,000 random cases`.
+ * `12; 6,000 random cases`.
  *
  * @param {readonly TestResult[]} tests
  */
 function showTests(tests) {
   const skipped = tests.filter(({ status }) => !isPassed(status)).length;
   const ran = tests.length - skipped;
-  const numbers = `${ran.toLocaleString('en')} ${ran === 1 ? 'test' : 'tests'}${skipped === 0 ? '' : `, ${skipped} skipped`}`;
+  const numbers = `${ran.toLocaleString('en')}${skipped === 0 ? '' : `, ${skipped} skipped`}`;
   return [numbers, ...showFigures(tests.flatMap(({ figures }) => figures))].join('; ');
 }
 
@@ -134,7 +134,7 @@ function showFigures(figures) {
   const all = [...counts].map(([text, count]) => (count === 1 ? text : `${count} x ${text}`).replaceAll('|', '\\|'));
   if (cases > 0) all.unshift(`${cases.toLocaleString('en')} random cases`);
   const shown = all.filter((_, index) => index < FIGURES_MAX && all.slice(0, index + 1).join('').length <= FIGURES_CHARACTERS_MAX);
-  return shown.length < all.length ? [...shown, `and ${all.length - shown.length} more`] : shown;
+  return shown.length < all.length ? [...shown, `+${all.length - shown.length}`] : shown;
 }
 
 /**

@@ -58,15 +58,15 @@ test('the page has exactly the rows of a full run', () => {
   expect(lines.length).toBe(measured.length);
 });
 
-const SCRIPT = `
-import { readFileSync } from 'node:fs';
-import { withFigures, withFrontFigures } from './scripts/generate/benchmarks.mjs';
-const [page, results] = [process.argv[1], 'bench/results.md'].map((file) => readFileSync(file, 'utf8'));
-process.stdout.write((process.argv[1] === 'docs/index.md' ? withFrontFigures : withFigures)(page, results));
-`;
-
-test.each(['docs/benchmarks.md', 'docs/index.md'])('the figures of %s are those of the results', async (page) => {
-  const { stdout, stderr } = await runCommand(process.execPath, ['--input-type=module', '-e', SCRIPT, page]);
+test.each(['docs/benchmarks.md', 'docs/comparison.md', 'docs/index.md'])('the figures of %s are those of the results', async (page) => {
+  const { stdout, stderr } = await runCommand(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `import { readFileSync } from 'node:fs';
+    import { withFigures } from './scripts/generate/benchmarks.mjs';
+    const [page, results] = ['${page}', 'bench/results.md'].map((file) => readFileSync(file, 'utf8'));
+    process.stdout.write(withFigures('${page}', { page, results }));`,
+  ]);
   expect(stderr).toBe('');
   if (stdout !== readFileSync(page, 'utf8')) throw new Error(`${page} is out of date; run node scripts/generate/benchmarks.mjs`);
 });

@@ -138,8 +138,12 @@ export class AdminServer {
       done();
     });
     for (const url of this.files) this.server.get(url, (request, reply) => options.consoleFiles?.send(request, reply));
-    const document = JSON.stringify(openApiOf({ routes, version }));
-    this.server.get('/v1/openapi.json', (_, reply) => reply.headers(HEADERS).type('application/json').send(document));
+    // Made when somebody asks for it: most processes never serve it.
+    let document: string | undefined;
+    this.server.get('/v1/openapi.json', (_, reply) => {
+      document ??= JSON.stringify(openApiOf({ routes, version }));
+      return reply.headers(HEADERS).type('application/json').send(document);
+    });
     for (const each of routes) this.add(each);
     this.pageOrigins.addTo(this.server);
   }
