@@ -9,7 +9,7 @@ const FILE = 'docs/algorithms.md';
 const page = readFileSync(FILE, 'utf8');
 
 /** Sections that are about all of them. */
-const COMMON = ['Priority', 'Leases', 'Memory', 'When the clock steps'];
+const COMMON = ['Priority', 'Fair shares', 'Leases', 'Memory', 'When the clock steps'];
 
 test('the page has a section for each algorithm, in the order of the code', () => {
   const sections = Array.from(page.matchAll(/^## (.+)$/gm), ([, title]) => title!);
