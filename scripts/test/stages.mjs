@@ -147,11 +147,11 @@ export const STAGES = [
   },
   // It builds Weir and installs its packages, as the Dockerfile says.
   { name: 'image', folders: ['test/image'], needs: ['nodeVersions', 'bubblewrap'], cores: 1, quietS: 75, long: { quietS: 90 } },
-  // What people download and start: compose, workflows, changelog.
+  // What people download and start: compose, workflows, changelog, the release.
   {
     name: 'release',
     folders: ['test/release'],
-    needs: ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint'],
+    needs: ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint', 'helm'],
     cores: 0.6,
     quietS: 40,
   },

@@ -95,7 +95,12 @@ test('all stages use one Node image, of the first line that the tests run on, an
 
 test('the labels of the image say its version, its licence, and the commit of a release', () => {
   const manifest = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
-  const built = readDockerfile(DOCKERFILE, { REVISION: 'abc', CREATED: '2026-01-02T03:04:05Z', SOURCE: 'https://forge.example/weir' });
+  const built = readDockerfile(DOCKERFILE, {
+    REVISION: 'abc',
+    CREATED: '2026-01-02T03:04:05Z',
+    SOURCE: 'https://forge.example/weir',
+    URL: 'https://weir.example',
+  });
   expect(labelsOf(built)).toEqual({
     title: 'weir',
     description: manifest.description,
@@ -104,6 +109,7 @@ test('the labels of the image say its version, its licence, and the commit of a 
     revision: 'abc',
     created: '2026-01-02T03:04:05Z',
     source: 'https://forge.example/weir',
+    url: 'https://weir.example',
     'base.name': `node:${/^node-(\d+)\./.exec(listNodes()[0]!.name)![1]}-slim`,
   });
 });
