@@ -9,6 +9,7 @@ import { parseJson } from '../process/parse-json.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 import { HOME_FILE, malformed, readHome, unchosen } from './home/home.mjs';
 import { placeFaults } from './home/places.mjs';
+import { unpinnedFaults } from './images.mjs';
 
 /** `v1.2.3`, or a version before it such as `v1.2.3-rc.1`. */
 const TAG = /^v(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:\.[0-9A-Za-z]+)*)?)$/;
@@ -38,7 +39,7 @@ export function releaseFaults({ tag, repository, root = ROOT }) {
   const differing = Object.entries(found)
     .filter(([, value]) => value !== version)
     .map(([place, value]) => `The ${place} is ${value ?? 'missing'}, but the tag is ${tag}.`);
-  return [...differing, ...homeFaults(root, repository)];
+  return [...differing, ...homeFaults(root, repository), ...unpinnedFaults(root)];
 }
 
 /** @typedef {{ readonly version?: string }} Manifest */

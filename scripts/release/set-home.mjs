@@ -3,14 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT, exitWith } from '../process/repository.mjs';
-import { failureOf, run } from '../process/run.mjs';
 import { FIELDS, HOME_FILE, malformed, optionOf, readHome } from './home/home.mjs';
 import { writtenPlaces } from './home/places.mjs';
-
-const GENERATE_TIMEOUT_S = 900;
-
-/** They write what depends on the changed values of the chart. */
-const GENERATORS = ['chart', 'kubernetes'];
+import { regenerate } from './regenerate.mjs';
 
 const home = { ...readHome(), ...readOptions() };
 const faults = malformed(home);
@@ -19,7 +14,7 @@ writeFileSync(join(ROOT, HOME_FILE), `${JSON.stringify(home, undefined, 2)}\n`);
 const changed = writtenPlaces({ root: ROOT, home }).filter(({ before, after }) => before !== after);
 for (const { path, after } of changed) writeFileSync(join(ROOT, path), after);
 for (const { path } of changed) console.log(`Wrote ${path}`);
-if (changed.some(({ path }) => path.endsWith('values.yaml'))) await generate();
+if (changed.some(({ path }) => path.endsWith('values.yaml'))) await regenerate();
 
 /** The options that were given, by field. */
 function readOptions() {
@@ -40,13 +35,4 @@ function readOptions() {
 function usage() {
   const lines = Object.entries(FIELDS).map(([field, { help, like }]) => `  --${optionOf(field).padEnd(14)}${help} (${like})`);
   return ['Usage: node scripts/release/set-home.mjs [OPTIONS]', ...lines].join('\n');
-}
-
-async function generate() {
-  for (const name of GENERATORS) {
-    const script = `scripts/generate/${name}.mjs`;
-    const ended = await run(process.execPath, [script], { timeoutS: GENERATE_TIMEOUT_S });
-    if (ended.code !== 0) exitWith(`${failureOf(`node ${script}`, ended, GENERATE_TIMEOUT_S)}. Fix the cause, then run it.`);
-    console.log(`Wrote what ${script} writes`);
-  }
 }

@@ -5,8 +5,10 @@ import { installAsgi } from '../install/asgi.mjs';
 import { installApache } from '../install/system/apache.mjs';
 import { installCaddy } from '../install/go/caddy.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
+import { installDockerRegistry } from '../install/system/docker-registry.mjs';
 import { installActionlint } from '../install/go/actionlint.mjs';
 import { installComposeReader } from '../install/go/compose-reader.mjs';
+import { installCosign } from '../install/go/cosign.mjs';
 import { planFetches } from '../install/fetch/fetch-plan.mjs';
 import { installNpmPackages } from '../install/npm-packages.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
@@ -26,12 +28,14 @@ import { installLuacheck } from '../install/system/luacheck.mjs';
 import { installNginx } from '../install/system/nginx.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOlderEnvoys } from '../install/older-envoys.mjs';
+import { installOras } from '../install/go/oras.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
 import { installPrometheus, installPromtool } from '../install/system/prometheus.mjs';
 import { installEngine, installRedisVersions } from '../install/redis-versions.mjs';
 import { installRedis } from '../install/system/redis.mjs';
 import { installFish, installZsh } from '../install/system/shells.mjs';
 import { installTraefik } from '../install/traefik.mjs';
+import { installVerdaccio } from '../install/verdaccio.mjs';
 
 /** @typedef {import('./stages.mjs').Need} Need */
 /** @typedef {import('./stages.mjs').Stage} Stage */
@@ -83,6 +87,10 @@ const PREPARE = {
   openApiPythonClient: prepareTool('WEIR_OPENAPI_PYTHON_CLIENT', installOpenApiPythonClient),
   actionlint: prepareTool('WEIR_ACTIONLINT', installActionlint),
   composeReader: prepareTool('WEIR_COMPOSE_READER', installComposeReader),
+  oras: prepareTool('WEIR_ORAS', installOras),
+  cosign: prepareTool('WEIR_COSIGN', installCosign),
+  dockerRegistry: prepareTool('WEIR_DOCKER_REGISTRY', installDockerRegistry),
+  verdaccio: prepareTool('WEIR_VERDACCIO', installVerdaccio),
   bubblewrap: prepareTool('WEIR_BUBBLEWRAP', installBubblewrap),
   chromium: prepareTool('WEIR_CHROMIUM', installChromium),
   h2load: prepareTool('WEIR_H2LOAD', installH2load),

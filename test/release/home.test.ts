@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { readDockerfile } from '../support/image/dockerfile';
-import { copyProject, HOME, settle, type ProjectCopy } from '../support/release/project-copy';
+import { copyProject, HOME, pin, settle, type ProjectCopy } from '../support/release/project-copy';
 import { runCommand } from '../support/processes/command';
 
 const ROOT = path.resolve(__dirname, '..', '..');
@@ -16,6 +16,7 @@ let copy: ProjectCopy;
 beforeAll(async () => {
   copy = copyProject();
   expect(await settle(copy)).toMatchObject({ exitCode: 0, stderr: '' });
+  await pin(copy);
 }, SETTLE_MS);
 
 afterAll(() => {

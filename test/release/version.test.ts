@@ -1,7 +1,7 @@
 /** A release has one version in its tag, the package, the chart and the changelog. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { copyProject, settle, type ProjectCopy } from '../support/release/project-copy';
+import { copyProject, pin, settle, type ProjectCopy } from '../support/release/project-copy';
 
 const ROOT = path.resolve(__dirname, '..', '..');
 const CHANGED = ['package.json', 'package-lock.json', 'CHANGELOG.md', 'deploy/helm/weir/Chart.yaml', 'docs/libraries.md'];
@@ -12,6 +12,7 @@ let settled: Readonly<Record<string, string>>;
 beforeAll(async () => {
   copy = copyProject();
   await settle(copy);
+  await pin(copy);
   settled = Object.fromEntries(CHANGED.map((file) => [file, copy.read(file)]));
 }, 300_000);
 

@@ -57,3 +57,9 @@ export function copyProject(): ProjectCopy {
 export function settle(copy: ProjectCopy, home: Readonly<Record<string, string>> = HOME): Promise<CommandResult> {
   return copy.run('scripts/release/set-home.mjs', ...Object.entries(home).flatMap(([option, value]) => [`--${option}`, value]));
 }
+
+/** Puts a digest beside the tag of each image in the copy, as pin-images.mjs does with those of a registry. */
+export async function pin(copy: ProjectCopy): Promise<void> {
+  const script = `import('./scripts/release/images.mjs').then(({ pinImages }) => pinImages({ resolve: () => 'sha256:' + 'a'.repeat(64) }))`;
+  expect(await runCommand(process.execPath, ['-e', script], { cwd: copy.folder })).toMatchObject({ exitCode: 0, stderr: '' });
+}
