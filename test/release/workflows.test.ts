@@ -128,6 +128,18 @@ test('no script of a package runs where a job holds secrets or signs', () => {
   for (const call of calls) expect(call).toContain("'--ignore-scripts'");
 });
 
+test('no script of a package runs where a developer or an operator installs: neither by the scripts here nor by a command of the documents', () => {
+  const installer = readFileSync(path.join(ROOT, 'scripts', 'install', 'npm-packages.mjs'), 'utf8');
+  expect(installer).toContain("runNpm(['ci', '--ignore-scripts'])");
+  expect(installer).toMatch(/const options = \['--ignore-scripts',[^\n]*\n\s*return runNpm\(\['install', \.\.\.options/);
+  const pages = readdirSync(path.join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+  const commands = [...pages.map((name) => path.join('docs', name)), 'README.md', 'CONTRIBUTING.md', 'deploy/README.md'].flatMap(
+    (file) => readFileSync(path.join(ROOT, file), 'utf8').match(/npm ci[^\n`]*&&|^npm ci.*$/gm) ?? [],
+  );
+  expect(commands.length).toBeGreaterThan(1);
+  for (const command of commands) expect(command).toContain(' --ignore-scripts');
+});
+
 test('the jobs of a release have no more rights than they need', () => {
   expect(release.permissions).toEqual({});
   expect(Object.fromEntries(Object.entries(release.jobs).map(([name, { permissions }]) => [name, permissions]))).toEqual({
