@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { parse } from 'yaml';
 import { buildImage, type Image } from '../support/image/build-image';
 import { labelsOf, readDockerfile } from '../support/image/dockerfile';
 import { unpackLayout, writeLayout } from '../support/image/oci-layout';
@@ -156,14 +157,16 @@ const ofRelease = () => images.written().filter((each) => each.startsWith('org/'
 const resolveTag = (name: string) => output(ORAS, ['resolve', '--plain-http', `${images.address}/org/${name}`]);
 
 test(
-  'packing twice gives the same bytes',
+  'packing in two folders, each from a build of its own, gives the same bytes',
   async () => {
-    const { copy, release } = versions[NEW]!;
+    const { release } = versions[NEW]!;
     const again = path.join(folder, 'again');
+    const copy = await copyOf(NEW);
     cpSync(path.join(release, 'image'), path.join(again, 'image'), { recursive: true });
     rmSync(path.join(copy.folder, 'dist'), { recursive: true });
     expect(await step(copy, 'pack', again)).toMatchObject({ exitCode: 0, stderr: '' });
     expect(await output('diff', ['-r', release, again])).toBe('');
+    copy.remove();
   },
   STEP_MS,
 );
@@ -258,11 +261,16 @@ test(
     const reference = `${images.address}/org/weir@${digest}`;
     expect(await output(COSIGN, ['verify', ...verify, reference])).toContain(digest);
     expect(await output(COSIGN, ['verify', ...verify, `${images.address}/org/charts/weir:${OLD}`])).toContain('docker-manifest-digest');
-    for (const type of ['cyclonedx', 'slsaprovenance1']) {
+    for (const [type, content] of [
+      ['cyclonedx', '"bomFormat":"CycloneDX"'],
+      ['slsaprovenance1', `"gitCommit":"${COMMIT}"`],
+    ] as const) {
       const { payload } = JSON.parse(
         (await output(COSIGN, ['verify-attestation', ...verify, '--type', type, reference])).split('\n')[0]!,
       ) as { payload: string };
-      const { subject } = JSON.parse(Buffer.from(payload, 'base64').toString()) as { subject: { digest: { sha256: string } }[] };
+      const statement = Buffer.from(payload, 'base64').toString();
+      expect(statement).toContain(content);
+      const { subject } = JSON.parse(statement) as { subject: { digest: { sha256: string } }[] };
       expect(subject[0]!.digest.sha256).toBe(digest.replace('sha256:', ''));
     }
     await expect(
@@ -318,6 +326,13 @@ test('Helm pulls the chart of each version, which starts the image of that versi
     const rendered = await output(HELM, ['template', 'weir', path.join(place, `weir-${version}.tgz`), ...example]);
     expect(rendered).toContain(`image: "${images.address}/org/weir@${versions[version]!.digest}"`);
     expect(rendered).toContain(`app.kubernetes.io/version: ${version}\n`);
+    const { annotations } = parse(await output(HELM, ['show', 'chart', path.join(place, `weir-${version}.tgz`)])) as {
+      annotations: object;
+    };
+    expect(annotations).toMatchObject({
+      'artifacthub.io/prerelease': 'false',
+      'artifacthub.io/images': `- name: weir\n  image: ${images.address}/org/weir@${versions[version]!.digest}\n`,
+    });
   }
 });
 

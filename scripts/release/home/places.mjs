@@ -43,6 +43,8 @@ const SCOPED = [
   'test/integration/library/package.test.ts',
   'test/integration/library/pack-from-sources.test.ts',
   'test/docs/libraries.test.ts',
+  'test/release/contents.test.ts',
+  'test/release/publish.test.ts',
   'test/support/library/installed-package.ts',
 ];
 

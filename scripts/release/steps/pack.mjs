@@ -9,9 +9,10 @@ import { parseJson } from '../../process/parse-json.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { readHome } from '../home/home.mjs';
 import { outputOf } from './command.mjs';
-import { provenanceOf } from './provenance.mjs';
+import { PREDICATE, provenanceOf } from './provenance.mjs';
 import { imageDigestOf, integrityOf, sha256Of, writeJson, writeRelease } from './record.mjs';
 import { imageSbom, packageSbom } from './sbom.mjs';
+import { isEarly } from './versions.mjs';
 
 /** @typedef {import('./record.mjs').Release} Release */
 /** @typedef {{ readonly folder: string, readonly helm: string }} PackInput */
@@ -36,7 +37,10 @@ export async function pack({ folder, helm }) {
   const provenance = 'provenance.json';
   /** @type {Release} */
   const release = { version, ...source, image, chart, packages, provenance };
-  writeJson(join(folder, provenance), provenanceOf(release, { repository: home.repository, folder }));
+  const statement = provenanceOf(release, { repository: home.repository, folder });
+  writeJson(join(folder, provenance), statement);
+  // cosign makes the statement about an image itself.
+  writeJson(join(folder, PREDICATE), statement.predicate);
   writeRelease(folder, release);
   return release;
 }
@@ -82,11 +86,7 @@ async function packChart({ folder, helm, version, createdS, charts, image }) {
   try {
     const chart = join(work, 'weir');
     cpSync(join(ROOT, 'deploy', 'helm', 'weir'), chart, { recursive: true });
-    const values = readFileSync(join(chart, 'values.yaml'), 'utf8');
-    const named = values
-      .replace(/^ {2}repository: weir$/m, `  repository: ${image.name}`)
-      .replace(/^ {2}digest: ""$/m, `  digest: "${image.digest}"`);
-    writeFileSync(join(chart, 'values.yaml'), named);
+    nameImage(chart, image, version);
     await outputOf(helm, ['package', chart, '--destination', work]);
     const file = `chart/weir-${version}.tgz`;
     const archive = join(work, 'weir.tar');
@@ -94,14 +94,31 @@ async function packChart({ folder, helm, version, createdS, charts, image }) {
     const same = ['--sort=name', `--mtime=@${createdS}`, '--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX'];
     await outputOf('tar', [...same, '-cf', archive, '-C', join(work, 'packed'), 'weir']);
     await outputOf('gzip', ['-n9', archive]);
-    cpSync(`${archive}.gz`, join(work, 'weir.tgz'));
-    renameOver(join(work, 'weir.tgz'), join(folder, file));
+    renameOver(`${archive}.gz`, join(folder, file));
     // `helm push` writes the time of the file into the manifest.
     utimesSync(join(folder, file), createdS, createdS);
     return { folder: charts, file, digest: sha256Of(join(folder, file)) };
   } finally {
     rmSync(work, { recursive: true });
   }
+}
+
+/**
+ * In the values, which start it, and for the listing.
+ *
+ * @param {string} chart
+ * @param {Release['image']} image
+ * @param {string} version
+ */
+function nameImage(chart, { name, digest }, version) {
+  const [values, about] = [join(chart, 'values.yaml'), join(chart, 'Chart.yaml')];
+  const started = readFileSync(values, 'utf8')
+    .replace(/^ {2}repository: weir$/m, `  repository: ${name}`)
+    .replace(/^ {2}digest: ""$/m, `  digest: "${digest}"`);
+  writeFileSync(values, started);
+  const images = `  artifacthub.io/images: |\n    - name: weir\n      image: ${name}@${digest}\n`;
+  const listed = `annotations:\n  artifacthub.io/prerelease: "${isEarly(version)}"\n${images}`;
+  writeFileSync(about, readFileSync(about, 'utf8').replace(/^annotations:\n/m, listed));
 }
 
 /** @param {string} folder */

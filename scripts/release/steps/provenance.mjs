@@ -2,6 +2,9 @@
 import { join } from 'node:path';
 import { sha256Of } from './record.mjs';
 
+/** The file of the predicate alone. */
+export const PREDICATE = 'provenance.predicate.json';
+
 /** The workflow that builds a release, in the repository. */
 const WORKFLOW = '.github/workflows/release.yml';
 

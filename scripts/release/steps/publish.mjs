@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { ROOT } from '../../process/repository.mjs';
+import { PREDICATE } from './provenance.mjs';
 import { movingTags, npmTag } from './versions.mjs';
 
 /** @typedef {import('./check.mjs').CheckInput} PublishInput */
@@ -17,12 +18,12 @@ export async function publishRelease(input) {
 }
 
 /** @param {PublishInput} input */
-async function publishImage({ folder, release: { version, image, provenance }, registries: { oci } }) {
+async function publishImage({ folder, release: { version, image }, registries: { oci } }) {
   const [tagged, reference] = [`${image.name}:${version}`, `${image.name}@${image.digest}`];
   const isThere = (await oci.digestOf(tagged)) === image.digest;
   // The manifest is pushed last, so where it is, all of the image is.
   if ((await oci.digestOf(reference)) === undefined) await oci.pushImage({ ...image, layout: join(folder, image.layout) });
-  await oci.sign(reference, { cyclonedx: join(folder, image.sbom), slsaprovenance1: join(folder, provenance) });
+  await oci.sign(reference, { cyclonedx: join(folder, image.sbom), slsaprovenance1: join(folder, PREDICATE) });
   if (!isThere) await oci.tag(reference, [version]);
   report(`${tagged} (${image.digest})`, isThere);
 }

@@ -13,7 +13,7 @@ const READY_MS = 60_000;
 export interface Registry {
   /** `127.0.0.1:PORT`. */
   readonly address: string;
-  /** The manifests or the packages that were written, in their order: `org/weir:1.1.0`, `@weir-rls/client`. */
+  /** The manifests or the packages that were written, in their order: `org/weir:1.1.0`, `@org/client`. */
   written(): readonly string[];
   stop(): Promise<unknown>;
 }
