@@ -6,6 +6,7 @@ import { installCosign } from '../install/go/cosign.mjs';
 import { installHelm } from '../install/go/helm.mjs';
 import { installOras } from '../install/go/oras.mjs';
 import { exitWith } from '../process/repository.mjs';
+import { releaseFaults } from './check-version.mjs';
 import { readHome } from './home/home.mjs';
 import { checkRelease } from './steps/check.mjs';
 import { NpmRegistry } from './steps/npm-registry.mjs';
@@ -70,16 +71,22 @@ async function runPack() {
 }
 
 async function runCheck() {
-  const faults = await checkRelease({ folder, release: readRelease(folder), registries: await openRegistries() });
-  if (faults.length > 0) exitWith(faults.join('\n'));
+  await checked();
   console.log('Nothing stops the release.');
 }
 
 async function runPublish() {
-  const input = { folder, release: readRelease(folder), registries: await openRegistries() };
-  const faults = await checkRelease(input);
+  await publishRelease(await checked());
+}
+
+/** The release, if nothing stops it. */
+async function checked() {
+  const release = readRelease(folder);
+  const input = { folder, release, registries: await openRegistries() };
+  const sourceFaults = releaseFaults({ tag: `v${release.version}`, repository: readHome().repository });
+  const faults = await checkRelease({ ...input, sourceFaults });
   if (faults.length > 0) exitWith(faults.join('\n'));
-  await publishRelease(input);
+  return input;
 }
 
 async function openRegistries() {

@@ -1,7 +1,6 @@
 /** The step `check`: everything that could stop a release, before anything of it is public. It changes nothing, here or in a registry. */
 import { join } from 'node:path';
 import { parseJson } from '../../process/parse-json.mjs';
-import { releaseFaults } from '../check-version.mjs';
 import { readHome } from '../home/home.mjs';
 import { outputOf } from './command.mjs';
 import { contentFaults } from './package-contents.mjs';
@@ -9,7 +8,8 @@ import { imageDigestOf, integrityOf, readLayout, sha256Of } from './record.mjs';
 
 /** @typedef {import('./record.mjs').Release} Release */
 /** @typedef {{ readonly oci: import('./oci-registry.mjs').OciRegistry, readonly npm: import('./npm-registry.mjs').NpmRegistry }} Registries */
-/** @typedef {{ readonly folder: string, readonly release: Release, readonly registries: Registries }} CheckInput */
+/** @typedef {{ readonly folder: string, readonly release: Release, readonly registries: Registries }} PublishInput */
+/** @typedef {PublishInput & { readonly sourceFaults: readonly string[] }} CheckInput `sourceFaults` are those of the sources at its tag. */
 /** @typedef {{ readonly mediaType?: string, readonly digest: string, readonly platform?: { readonly architecture: string } }} Descriptor */
 
 /**
@@ -24,7 +24,7 @@ export async function checkRelease(input) {
   const changed = changedFaults(folder, release);
   if (changed.length > 0) return changed;
   const local = [
-    ...releaseFaults({ tag: `v${release.version}`, repository: home.repository }),
+    ...input.sourceFaults,
     ...imageFaults(folder, release, home.repository),
     ...(await chartFaults(input)),
     ...(await packageFaults(folder, release, home.repository)),
@@ -83,7 +83,7 @@ function manifestsOf(layout, digest) {
   return manifests.filter(({ platform }) => platform?.architecture !== 'unknown').map((each) => each.digest);
 }
 
-/** @param {CheckInput} input */
+/** @param {PublishInput} input */
 async function chartFaults({ folder, release: { image, chart }, registries }) {
   const { helm } = registries.oci.tools;
   const file = join(folder, chart.file);
@@ -123,7 +123,7 @@ async function packageFaults(folder, { packages, version }, repository) {
 /**
  * What a registry has already is from an earlier run of this release, or another release with its version.
  *
- * @param {CheckInput} input
+ * @param {PublishInput} input
  */
 async function registryFaults({ folder, release: { version, image, chart, packages }, registries: { oci, npm } }) {
   /** @param {string} what @param {string | undefined} found @param {string} own */

@@ -7,7 +7,7 @@ import { ROOT } from '../../process/repository.mjs';
 import { PREDICATE } from './provenance.mjs';
 import { movingTags, npmTag } from './versions.mjs';
 
-/** @typedef {import('./check.mjs').CheckInput} PublishInput */
+/** @typedef {import('./check.mjs').PublishInput} PublishInput */
 
 /** @param {PublishInput} input The release must be checked. */
 export async function publishRelease(input) {
