@@ -7,7 +7,7 @@ import { LIBRARY_PACKAGES } from './library-packages.mjs';
 import { writeDeclarations } from './write-declarations.mjs';
 
 /** @typedef {import('./library-packages.mjs').LibraryPackage} LibraryPackage */
-/** @typedef {{ version: string, license: string, engines: object, publishConfig: object, dependencies: Readonly<Record<string, string>>, optionalDependencies: Readonly<Record<string, string>> }} Manifest */
+/** @typedef {{ version: string, license: string, repository?: object, homepage?: string, bugs?: object, engines: object, publishConfig: object, dependencies: Readonly<Record<string, string>>, optionalDependencies: Readonly<Record<string, string>> }} Manifest */
 
 const DIST = join(ROOT, 'dist');
 
@@ -91,9 +91,8 @@ function packageOf(specifier) {
  * @param {ReadonlySet<string>} packages
  */
 function manifestOf({ name, description, exports, optional }, packages) {
-  const { version, license, engines, publishConfig, dependencies, optionalDependencies } = /** @type {Manifest} */ (
-    parseJson(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  );
+  const { version, license, repository, homepage, bugs, engines, publishConfig, dependencies, optionalDependencies } =
+    /** @type {Manifest} */ (parseJson(readFileSync(join(ROOT, 'package.json'), 'utf8')));
   /** @param {(each: string) => boolean} chosen */
   const versionsOf = (chosen) => {
     const names = [...packages].filter(chosen).sort();
@@ -105,7 +104,8 @@ function manifestOf({ name, description, exports, optional }, packages) {
     { types: `./dist/${source}.d.ts`, default: `./dist/${source}.js` },
   ]);
   return {
-    ...{ name, version, description, license, publishConfig, engines },
+    // The registry compares the repository with the one that signs the provenance.
+    ...{ name, version, description, license, repository, homepage, bugs, publishConfig, engines },
     exports: { ...Object.fromEntries(exported), './package.json': './package.json' },
     dependencies: versionsOf((each) => !optional.includes(each)),
     ...(optional.length > 0 && {

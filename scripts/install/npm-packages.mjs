@@ -21,7 +21,7 @@ export async function installNpmPackages() {
   const { wanted, installed } = readPackages();
   if (areInstalled(Object.keys(wanted), { wanted, installed })) return undefined;
   beginFetch({ name: 'npm packages', by: 'npm ci, into node_modules' });
-  return runNpm(['ci']);
+  return runNpm(['ci', '--ignore-scripts']);
 }
 
 /**
@@ -43,7 +43,7 @@ export async function installServingPackages() {
     return 'package-lock.json does not pin typescript; restore the file, then run the command again.';
   console.log('Installing the npm packages that serving needs, the TypeScript compiler and the bundler of the console (npm install) …');
   // They count as dependencies here only: --no-save leaves package.json and package-lock.json as they are.
-  const options = ['--no-save', '--save-prod', '--omit=dev', '--omit=optional'];
+  const options = ['--ignore-scripts', '--no-save', '--save-prod', '--omit=dev', '--omit=optional'];
   return runNpm(['install', ...options, ...pinned]);
 }
 

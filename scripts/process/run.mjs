@@ -10,7 +10,7 @@ export const SIGNAL_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 /** @typedef {keyof typeof SIGNAL_CODES} EndSignal */
 /** @typedef {'inherit' | 'pipe'} Output Whether the user sees the output of a program, or the caller gets it. */
-/** @typedef {{ readonly code: number, readonly timedOut: boolean, readonly output: string }} Ended */
+/** @typedef {{ readonly code: number, readonly timedOut: boolean, readonly output: string, readonly stdout: string }} Ended `output` has both streams. */
 
 const END_SIGNALS = /** @type {readonly EndSignal[]} */ (Object.keys(SIGNAL_CODES));
 
@@ -36,6 +36,7 @@ export function run(command, args, { timeoutS, env = {}, output = 'inherit', cwd
     });
     runningCount += 1;
     let text = '';
+    let stdout = '';
     let timedOut = false;
     /** @type {EndSignal | undefined} */
     let interruptedBy;
@@ -44,6 +45,7 @@ export function run(command, args, { timeoutS, env = {}, output = 'inherit', cwd
       text += chunk.toString();
     };
     child.stdout?.on('data', keep);
+    child.stdout?.on('data', (/** @type {Buffer} */ chunk) => (stdout += chunk.toString()));
     child.stderr?.on('data', keep);
 
     const stop = () => {
@@ -76,7 +78,7 @@ export function run(command, args, { timeoutS, env = {}, output = 'inherit', cwd
         if (runningCount === 0) process.exit(SIGNAL_CODES[interruptedBy]);
         return;
       }
-      resolve({ code, timedOut, output: text });
+      resolve({ code, timedOut, output: text, stdout });
     };
     child.once('error', (error) => {
       text += error.message;

@@ -1,5 +1,5 @@
 /**
- * Checks that a tag, package.json, the Helm chart and CHANGELOG.md name one version, and that package.json has what a registry demands:
+ * Checks that a tag, package.json, the Helm chart and CHANGELOG.md name one version, and that every file says where the project is:
  * `node scripts/release/check-version.mjs v1.2.3`. `--repository URL` is where the release is built. `--notes` prints the section of the changelog instead.
  */
 import { readFileSync } from 'node:fs';
@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseJson } from '../process/parse-json.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
+import { HOME_FILE, malformed, readHome, unchosen } from './home/home.mjs';
+import { placeFaults } from './home/places.mjs';
+import { unpinnedFaults } from './images.mjs';
 
 /** `v1.2.3`, or a version before it such as `v1.2.3-rc.1`. */
 const TAG = /^v(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:\.[0-9A-Za-z]+)*)?)$/;
@@ -36,45 +39,24 @@ export function releaseFaults({ tag, repository, root = ROOT }) {
   const differing = Object.entries(found)
     .filter(([, value]) => value !== version)
     .map(([place, value]) => `The ${place} is ${value ?? 'missing'}, but the tag is ${tag}.`);
-  return [...differing, ...manifestFaults(manifest, repository)];
+  return [...differing, ...homeFaults(root, repository), ...unpinnedFaults(root)];
 }
 
-/** @typedef {string | { readonly url?: string }} Place */
-/** @typedef {{ readonly version?: string, readonly repository?: Place, readonly homepage?: string, readonly bugs?: Place }} Manifest */
+/** @typedef {{ readonly version?: string }} Manifest */
 
 /**
- * The registry of the package refuses its provenance if package.json does not name the repository that builds it, and then the
- * image and the chart would be public without it.
+ * The registry of the packages refuses their provenance if they do not name the repository that builds them, and then the image and
+ * the chart would be public without them.
  *
- * @param {Manifest} manifest
- * @param {string | undefined} repository
+ * @param {string} root
+ * @param {string | undefined} builder
  */
-function manifestFaults(manifest, repository) {
-  const { homepage } = manifest;
-  const places = { 'repository.url': urlOf(manifest.repository), homepage, 'bugs.url': urlOf(manifest.bugs) };
-  const missing = Object.entries(places)
-    .filter(([, url]) => url === undefined || url === '')
-    .map(([field]) => `package.json has no ${field}; write the URL of the project there.`);
-  const named = places['repository.url'];
-  if (named === undefined || repository === undefined || plain(named) === plain(repository)) return missing;
-  return [...missing, `repository.url in package.json is ${named}, but ${repository} builds the release; write that.`];
-}
-
-/** @param {Place | undefined} place */
-function urlOf(place) {
-  return typeof place === 'string' ? place : place?.url;
-}
-
-/**
- * Without what npm adds to the URL of a repository.
- *
- * @param {string} url
- */
-function plain(url) {
-  return url
-    .replace(/^git\+/, '')
-    .replace(/(\.git)?\/?$/, '')
-    .toLowerCase();
+function homeFaults(root, builder) {
+  const home = readHome(root);
+  const faults = [...malformed(home), ...unchosen(home), ...placeFaults({ root, home })];
+  const { repository } = home;
+  if (repository === '' || builder === undefined || repository.toLowerCase() === builder.toLowerCase()) return faults;
+  return [...faults, `repository in ${HOME_FILE} is ${repository}, but ${builder} builds the release; set that.`];
 }
 
 /**
@@ -104,6 +86,6 @@ if (isMain(import.meta.url)) {
   console.log(
     values.notes === true
       ? releaseNotes({ tag })
-      : `${tag} is the version of the package, the chart and the changelog, and package.json is complete.`,
+      : `${tag} is the version of the package, the chart and the changelog, and all files say where the project is.`,
   );
 }

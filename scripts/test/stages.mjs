@@ -50,7 +50,7 @@ const CACHED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/
 const LINTED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/eslint'];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'olderEnvoys' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'site' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule' | import('../install/redis-versions.mjs').Engine} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'olderEnvoys' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'site' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule' | 'oras' | 'cosign' | 'dockerRegistry' | 'verdaccio' | import('../install/redis-versions.mjs').Engine} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -108,6 +108,9 @@ const KUBERNETES_TOOLS = [
   'envoyGatewayModule',
 ];
 
+/** @type {readonly Need[]} */
+const RELEASE_TOOLS = ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint', 'helm', 'oras'];
+
 /** @type {readonly Stage[]} */
 export const STAGES = [
   { name: 'build', build: true, quietS: 15 },
@@ -149,13 +152,20 @@ export const STAGES = [
   },
   // It builds Weir and installs its packages, as the Dockerfile says.
   { name: 'image', folders: ['test/image'], needs: ['nodeVersions', 'bubblewrap'], cores: 1, quietS: 75, long: { quietS: 90 } },
-  // What people download and start: compose, workflows, changelog.
+  // What people download and start: compose, workflows, changelog, the release.
   {
     name: 'release',
     folders: ['test/release'],
-    needs: ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint'],
+    onlyLong: ['test/release/publish.test.ts'],
+    needs: RELEASE_TOOLS,
     cores: 0.6,
-    quietS: 40,
+    quietS: 60,
+    // It publishes a release to registries on this machine; cosign takes minutes to build.
+    long: {
+      needs: [...RELEASE_TOOLS, 'nodeVersions', 'bubblewrap', 'cosign', 'dockerRegistry', 'verdaccio'],
+      cores: 1,
+      quietS: 300,
+    },
   },
   {
     name: 'lua',

@@ -5,8 +5,10 @@ import { installAsgi } from '../install/asgi.mjs';
 import { installApache } from '../install/system/apache.mjs';
 import { installCaddy } from '../install/go/caddy.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
+import { installDockerRegistry } from '../install/system/docker-registry.mjs';
 import { installActionlint } from '../install/go/actionlint.mjs';
 import { installComposeReader } from '../install/go/compose-reader.mjs';
+import { installCosign } from '../install/go/cosign.mjs';
 import { planFetches } from '../install/fetch/fetch-plan.mjs';
 import { installNpmPackages } from '../install/npm-packages.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
@@ -26,6 +28,7 @@ import { installLuacheck } from '../install/system/luacheck.mjs';
 import { installNginx } from '../install/system/nginx.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOlderEnvoys } from '../install/older-envoys.mjs';
+import { installOras } from '../install/go/oras.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
 import { installSitePackages } from '../install/site-packages.mjs';
 import { installPrometheus, installPromtool } from '../install/system/prometheus.mjs';
@@ -34,6 +37,7 @@ import { installRedis } from '../install/system/redis.mjs';
 import { installFish, installZsh } from '../install/system/shells.mjs';
 import { installTraefik } from '../install/traefik.mjs';
 import { buildTestedSite } from '../site/build-site.mjs';
+import { installVerdaccio } from '../install/verdaccio.mjs';
 
 /** @typedef {import('./stages.mjs').Need} Need */
 /** @typedef {import('./stages.mjs').Stage} Stage */
@@ -85,6 +89,10 @@ const PREPARE = {
   openApiPythonClient: prepareTool('WEIR_OPENAPI_PYTHON_CLIENT', installOpenApiPythonClient),
   actionlint: prepareTool('WEIR_ACTIONLINT', installActionlint),
   composeReader: prepareTool('WEIR_COMPOSE_READER', installComposeReader),
+  oras: prepareTool('WEIR_ORAS', installOras),
+  cosign: prepareTool('WEIR_COSIGN', installCosign),
+  dockerRegistry: prepareTool('WEIR_DOCKER_REGISTRY', installDockerRegistry),
+  verdaccio: prepareTool('WEIR_VERDACCIO', installVerdaccio),
   bubblewrap: prepareTool('WEIR_BUBBLEWRAP', installBubblewrap),
   chromium: prepareTool('WEIR_CHROMIUM', installChromium),
   site: async () => {

@@ -1,10 +1,8 @@
 /** A release publishes only what CI has tested, with pinned actions, few rights, signatures and provenance. */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { readDockerfile } from '../support/image/dockerfile';
-import { LIBRARIES } from '../support/library/installed-package';
 import { runCommand } from '../support/processes/command';
 
 const ROOT = path.resolve(__dirname, '..', '..');
@@ -16,6 +14,7 @@ const ACTIONLINT = process.env.WEIR_ACTIONLINT ?? path.join(ROOT, '.cache', 'act
 
 interface Step {
   readonly uses?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
   readonly run?: string;
 }
 
@@ -43,7 +42,7 @@ test('actionlint accepts the workflows, and refuses one with an unknown job', as
   expect(exitCode).toBe(0);
   const folder = mkdtempSync(path.join(tmpdir(), 'weir-workflow-'));
   const wrong = path.join(folder, 'release.yml');
-  writeFileSync(wrong, readFileSync(path.join(FOLDER, 'release.yml'), 'utf8').replace('needs: image', 'needs: picture'));
+  writeFileSync(wrong, readFileSync(path.join(FOLDER, 'release.yml'), 'utf8').replace('needs: build', 'needs: picture'));
   const refused = await runCommand(ACTIONLINT, ['-no-color', wrong]);
   rmSync(folder, { recursive: true });
   expect(refused.stdout).toContain('picture');
@@ -57,95 +56,110 @@ test('the workflows pin every action to a commit, and one action to one commit',
   expect(new Set(uses).size).toBe(actions.size);
 });
 
-test('the workflows name no registry: variables of the repository do', () => {
+test('the workflows name no registry: the file of the home does', () => {
   for (const file of FILES) expect(readFileSync(file, 'utf8')).not.toMatch(/ghcr\.io|docker\.io|quay\.io|npmjs\.org|pkg\.dev/);
 });
 
-test('a release publishes only after .ci/run, which pull requests run too', () => {
+test('a release publishes only after .ci/run, which pull requests run too, and after all of it was built and checked', () => {
   expect(scriptOf(read('ci.yml').jobs.test!)).toMatch(/\n\.ci\/run$/);
-  const { test: tested, ...publishing } = release.jobs;
+  const { test: tested, ...others } = release.jobs;
   expect(scriptOf(tested!)).toMatch(
     /check-version\.mjs --repository "\$GITHUB_SERVER_URL\/\$GITHUB_REPOSITORY" "\$GITHUB_REF_NAME"\n[\s\S]*\n\.ci\/run$/,
   );
-  const needs = (name: string): string[] => {
-    const direct = [release.jobs[name]!.needs ?? []].flat();
-    return [...direct, ...direct.flatMap(needs)];
-  };
-  expect(Object.keys(publishing)).toEqual(['rehearsal', 'image', 'chart', 'package', 'notes']);
-  for (const name of Object.keys(publishing)) expect(needs(name)).toContain('test');
+  expect(Object.entries(others).map(([name, { needs }]) => [name, needs])).toEqual([
+    ['build', 'test'],
+    ['check', 'build'],
+    ['publish', 'check'],
+    ['notes', 'publish'],
+  ]);
 });
 
-test('a release tries everything before anything is published: variables, logins, and the build of image, chart and package', async () => {
-  const { rehearsal, image, chart, package: packed } = release.jobs;
-  expect([image!.needs, chart!.needs, packed!.needs]).toEqual(['rehearsal', 'image', 'chart']);
-  const script = scriptOf(rehearsal!);
-  expect(script).not.toMatch(/--push|helm push|cosign|npm publish(?! --dry-run)/);
-  for (const part of ['docker login', 'helm registry login', 'npm whoami', 'docker buildx build', 'helm package', 'npm publish --dry-run'])
-    expect(script).toContain(part);
-  const [variables = ''] = rehearsal!.steps.map(({ run = '' }) => run);
-  const names = ['IMAGE', 'CHARTS', 'NPM_REGISTRY_URL', 'REGISTRY_USER', 'REGISTRY_TOKEN', 'NODE_AUTH_TOKEN'];
+test('the jobs run the steps that the test of a release runs, each on the files of the job before, and only one of them publishes', () => {
+  const { build, check, publish, notes } = release.jobs as Record<'build' | 'check' | 'publish' | 'notes', Job>;
+  const stepsOf = (job: Job) => Array.from(scriptOf(job).matchAll(/release\.mjs (\w+) --folder release/g), ([, step]) => step);
+  expect([build, check, publish, notes].map(stepsOf)).toEqual([['pack'], ['check'], ['publish'], []]);
+  for (const job of [build, check, notes]) expect(scriptOf(job)).not.toMatch(/--push|helm push|cosign|npm publish|oras/);
+  const moved = (job: Job) => job.steps.flatMap(({ uses = '' }) => /actions\/(\w+)-artifact@/.exec(uses)?.[1] ?? []);
+  expect([build, check, publish, notes].map(moved)).toEqual([['upload'], ['download'], ['download'], ['download']]);
+});
+
+test('a release without a secret is stopped before anything is published, and the message names it', async () => {
+  const [secrets = ''] = release.jobs.check!.steps.map(({ run = '' }) => run);
+  const names = ['REGISTRY_USER', 'REGISTRY_TOKEN'];
   const all = Object.fromEntries(names.map((name) => [name, 'x']));
-  expect(await runCommand('bash', ['-c', variables], { env: all })).toMatchObject({ exitCode: 0 });
+  expect(await runCommand('bash', ['-c', secrets], { env: all })).toMatchObject({ exitCode: 0 });
   for (const name of names) {
-    const { exitCode, stdout } = await runCommand('bash', ['-c', variables], { env: { ...all, [name]: '' } });
+    const { exitCode, stdout } = await runCommand('bash', ['-c', secrets], { env: { ...all, [name]: '' } });
     expect({ name, exitCode, stdout }).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(`${name} is empty`) as string });
   }
+});
+
+test('a release is stopped by a known vulnerability that is high, in a package or, if it has a fix, in the image', () => {
+  const script = scriptOf(release.jobs.build!);
+  expect(script).toContain('npm audit --omit=dev --audit-level=high');
+  const scan = release.jobs.build!.steps.findIndex(({ uses = '' }) => uses.startsWith('anchore/scan-action@'));
+  expect(release.jobs.build!.steps[scan]!.with).toMatchObject({
+    image: 'oci-dir:release/image',
+    'fail-build': true,
+    'severity-cutoff': 'high',
+    'only-fixed': true,
+  });
+  // Before its files go to the job that publishes.
+  expect(release.jobs.build!.steps.slice(scan).map(({ uses = '' }) => uses.split('@')[0])).toEqual([
+    'anchore/scan-action',
+    'actions/upload-artifact',
+  ]);
+});
+
+test('no token of npm is a secret: the registry trusts the workflow', () => {
+  const text = readFileSync(path.join(FOLDER, 'release.yml'), 'utf8');
+  expect(Array.from(text.matchAll(/secrets\.(\w+)/g), ([, name]) => name).filter((name) => !name!.startsWith('REGISTRY_'))).toEqual([]);
+  expect(readFileSync(path.join(ROOT, 'scripts', 'release', 'steps', 'npm-registry.mjs'), 'utf8')).toContain("'--provenance'");
 });
 
 test('no script of a package runs where a job holds secrets or signs', () => {
   for (const file of FILES) expect(readFileSync(file, 'utf8')).not.toMatch(/npm ci(?! --ignore-scripts)/);
   expect(readFileSync(path.join(ROOT, 'deploy', 'Dockerfile'), 'utf8')).not.toMatch(/npm ci(?! --ignore-scripts)/);
+  const steps = path.join(ROOT, 'scripts', 'release', 'steps');
+  const calls = readdirSync(steps).flatMap(
+    (name) => readFileSync(path.join(steps, name), 'utf8').match(/'npm', \[\s*'(?:install|pack|publish)'[^\]]*/g) ?? [],
+  );
+  expect(calls).toHaveLength(4);
+  for (const call of calls) expect(call).toContain("'--ignore-scripts'");
+});
+
+test('no script of a package runs where a developer or an operator installs: neither by the scripts here nor by a command of the documents', () => {
+  const installer = readFileSync(path.join(ROOT, 'scripts', 'install', 'npm-packages.mjs'), 'utf8');
+  expect(installer).toContain("runNpm(['ci', '--ignore-scripts'])");
+  expect(installer).toMatch(/const options = \['--ignore-scripts',[^\n]*\n\s*return runNpm\(\['install', \.\.\.options/);
+  const pages = readdirSync(path.join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+  const commands = [...pages.map((name) => path.join('docs', name)), 'README.md', 'CONTRIBUTING.md', 'deploy/README.md'].flatMap(
+    (file) => readFileSync(path.join(ROOT, file), 'utf8').match(/npm ci[^\n`]*&&|^npm ci.*$/gm) ?? [],
+  );
+  expect(commands.length).toBeGreaterThan(1);
+  for (const command of commands) expect(command).toContain(' --ignore-scripts');
 });
 
 test('the jobs of a release have no more rights than they need', () => {
   expect(release.permissions).toEqual({});
   expect(Object.fromEntries(Object.entries(release.jobs).map(([name, { permissions }]) => [name, permissions]))).toEqual({
     test: { contents: 'read' },
-    rehearsal: { contents: 'read' },
-    image: { contents: 'read', 'id-token': 'write' },
-    chart: { contents: 'read', 'id-token': 'write' },
-    package: { contents: 'read', 'id-token': 'write' },
+    build: { contents: 'read' },
+    check: { contents: 'read' },
+    publish: { contents: 'read', 'id-token': 'write' },
     notes: { contents: 'write' },
   });
 });
 
-test('a release builds the image on a pinned base for two architectures, with SBOM and provenance, and signs its digest', async () => {
-  const script = scriptOf(release.jobs.image!);
+test('a release builds the image for two architectures, with SBOM and provenance, as a file', () => {
+  const script = scriptOf(release.jobs.build!);
   expect(script).toContain('--platform linux/amd64,linux/arm64');
   expect(script).toContain('--sbom=true --provenance=mode=max');
-  expect(script).toContain('cosign sign --yes "$IMAGE@$DIGEST"');
+  expect(script).toContain('--output type=oci,tar=false,dest=release/image');
   const passed = Array.from(script.matchAll(/--build-arg "(\w+)=/g), ([, name]) => name!);
-  expect(passed.sort()).toEqual(['CREATED', 'NODE_IMAGE', 'REVISION', 'SOURCE', 'VERSION']);
+  expect(passed.sort()).toEqual(['CREATED', 'REVISION', 'VERSION']);
   const text = readFileSync(path.join(ROOT, 'deploy', 'Dockerfile'), 'utf8');
   for (const name of passed) expect(text).toMatch(new RegExp(`^ARG ${name}\\b`, 'm'));
-  // What the step finds is what the stages begin with.
-  const [find = ''] = /sed -n '[^']*' deploy\/Dockerfile/.exec(script) ?? [];
-  const { stdout } = await runCommand('sh', ['-c', find]);
-  expect(new Set(readDockerfile(path.join(ROOT, 'deploy', 'Dockerfile')).map(({ image }) => image))).toEqual(new Set([stdout.trim()]));
-});
-
-test('a release puts the image that it built into the chart, by its digest', async () => {
-  const [script] = release.jobs.chart!.steps.map(({ run = '' }) => run).filter((run) => run.includes('values.yaml'));
-  const folder = mkdtempSync(path.join(tmpdir(), 'weir-chart-'));
-  cpSync(path.join(ROOT, 'deploy', 'helm'), path.join(folder, 'deploy', 'helm'), { recursive: true });
-  const env = { IMAGE: 'registry.example/org/weir', DIGEST: `sha256:${'a'.repeat(64)}`, SOURCE: 'https://forge.example/org/weir' };
-  const { exitCode, stderr } = await runCommand('bash', ['-ec', script!], { cwd: folder, env });
-  const values = parse(readFileSync(path.join(folder, 'deploy', 'helm', 'weir', 'values.yaml'), 'utf8')) as { image: object };
-  const chart = parse(readFileSync(path.join(folder, 'deploy', 'helm', 'weir', 'Chart.yaml'), 'utf8')) as object;
-  rmSync(folder, { recursive: true });
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(chart).toMatchObject({ home: env.SOURCE, sources: [env.SOURCE] });
-  expect(values.image).toMatchObject({ repository: env.IMAGE, digest: env.DIGEST });
-});
-
-test('a release signs the chart, and publishes the server and each library package with provenance', () => {
-  expect(scriptOf(release.jobs.chart!)).toContain('cosign sign --yes "$CHARTS/weir@$digest"');
-  const published = scriptOf(release.jobs.package!);
-  expect(published).toContain('npm publish --provenance');
-  const [, folders = ''] = /for folder in ([^;]*); do/.exec(published) ?? [];
-  expect(folders.split(' ')).toEqual(['.', ...LIBRARIES.map((name) => `dist/packages/${name}`)]);
-  const { private: isPrivate } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { private?: boolean };
-  expect(isPrivate).not.toBe(true);
 });
 
 test('the shell accepts every script of the workflows', async () => {

@@ -25,6 +25,8 @@ export interface Image {
 export interface BuildOptions {
   /** An empty folder. */
   readonly folder: string;
+  /** The project that is built; default: this one. */
+  readonly root?: string;
   /** A RUN whose result is mounted instead: by its text, where the result is, and where the step would have put it. */
   readonly known?: Readonly<Record<string, { readonly from: string; readonly to: string }>>;
 }
@@ -40,8 +42,8 @@ interface Built {
   healthcheck: string[];
 }
 
-export async function buildImage({ folder, known = {} }: BuildOptions): Promise<Image> {
-  const stages = readDockerfile(path.join(ROOT, 'deploy', 'Dockerfile'));
+export async function buildImage({ folder, root = ROOT, known = {} }: BuildOptions): Promise<Image> {
+  const stages = readDockerfile(path.join(root, 'deploy', 'Dockerfile'));
   const npm = await npmMounts();
   const done = new Map<string | undefined, Built>();
   for (const stage of stages) done.set(stage.name, await buildStage(stage));
@@ -49,13 +51,13 @@ export async function buildImage({ folder, known = {} }: BuildOptions): Promise<
   const [uid = NaN, gid = NaN] = last.user.split(':').map(Number);
   const [entry = '', ...entryArgs] = last.entrypoint;
   const [check = '', ...checkArgs] = last.healthcheck;
-  const { folder: root, env, workdir } = last;
-  return { folder: root, env, workdir, user: { uid, gid }, entrypoint: [entry, ...entryArgs], healthcheck: [check, ...checkArgs] };
+  const { folder: tree, env, workdir } = last;
+  return { folder: tree, env, workdir, user: { uid, gid }, entrypoint: [entry, ...entryArgs], healthcheck: [check, ...checkArgs] };
 
   async function buildStage({ name = 'last', instructions }: Stage): Promise<Built> {
-    const root = path.join(folder, name);
-    makeRoot(root);
-    const built: Built = { folder: root, env: {}, mounts: [], workdir: '/', user: '0:0', entrypoint: [], healthcheck: [] };
+    const tree = path.join(folder, name);
+    makeRoot(tree);
+    const built: Built = { folder: tree, env: {}, mounts: [], workdir: '/', user: '0:0', entrypoint: [], healthcheck: [] };
     for (const instruction of instructions) await apply(instruction, built);
     return built;
   }
@@ -83,7 +85,7 @@ export async function buildImage({ folder, known = {} }: BuildOptions): Promise<
     const to = paths.pop()!;
     const isInto = paths.length > 1 || to.endsWith('/');
     for (const source of paths) {
-      const full = from === undefined ? fromContext(source) : inside(source, done.get(from)!);
+      const full = from === undefined ? fromContext(root, source) : inside(source, done.get(from)!);
       const target = inside(path.posix.resolve(built.workdir, to), built);
       const isFolder = statSync(full).isDirectory();
       const destination = isInto && !isFolder ? path.join(target, path.basename(source)) : target;
@@ -113,12 +115,12 @@ function inside(file: string, { folder }: Pick<Built, 'folder'>): string {
 }
 
 /** A file that .dockerignore lets through. */
-function fromContext(source: string): string {
-  const [first, ...allowed] = readFileSync(path.join(ROOT, '.dockerignore'), 'utf8')
+function fromContext(root: string, source: string): string {
+  const [first, ...allowed] = readFileSync(path.join(root, '.dockerignore'), 'utf8')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
   if (first !== '*' || !allowed.includes(`!${source}`)) throw new Error(`.dockerignore keeps ${source} out of the build`);
-  return path.join(ROOT, source);
+  return path.join(root, source);
 }
 
 /** npm comes with Node in a base image; here it is this machine's, with its cache. */

@@ -44,6 +44,18 @@ export function readDockerfile(file: string, args: Readonly<Record<string, strin
   return stages;
 }
 
+/** The labels of the last stage, without the prefix of the OCI. */
+export function labelsOf(built: readonly Stage[]): Record<string, string> {
+  const text = built
+    .at(-1)!
+    .instructions.filter(({ name }) => name === 'LABEL')
+    .map((label) => label.text)
+    .join(' ');
+  return Object.fromEntries(
+    Array.from(text.matchAll(/org\.opencontainers\.image\.([\w.]+)="([^"]*)"/g), ([, name, value]) => [name!, value!] as const),
+  );
+}
+
 function readInstructions(file: string): Instruction[] {
   const lines = readFileSync(file, 'utf8')
     .split('\n')
