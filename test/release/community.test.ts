@@ -58,7 +58,7 @@ describe('node scripts/release/people.mjs', () => {
 
   test('stops a release before anything is built', () => {
     expect(read('.github/workflows/release.yml')).toMatch(
-      /^ {2}test:[\s\S]*run: node scripts\/release\/people\.mjs[\s\S]*\.ci\/run\n[\s\S]*^ {2}rehearsal:/m,
+      /^ {2}test:[\s\S]*run: node scripts\/release\/people\.mjs[\s\S]*\.ci\/run\n[\s\S]*^ {2}build:/m,
     );
   });
 
