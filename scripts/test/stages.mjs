@@ -109,7 +109,7 @@ const KUBERNETES_TOOLS = [
 ];
 
 /** @type {readonly Need[]} */
-const RELEASE_TOOLS = ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint', 'helm', 'oras'];
+const RELEASE_TOOLS = ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint', 'helm'];
 
 /** @type {readonly Stage[]} */
 export const STAGES = [
@@ -162,7 +162,7 @@ export const STAGES = [
     quietS: 60,
     // It publishes a release to registries on this machine; cosign takes minutes to build.
     long: {
-      needs: [...RELEASE_TOOLS, 'nodeVersions', 'bubblewrap', 'cosign', 'dockerRegistry', 'verdaccio'],
+      needs: [...RELEASE_TOOLS, 'oras', 'nodeVersions', 'bubblewrap', 'cosign', 'dockerRegistry', 'verdaccio'],
       cores: 1,
       quietS: 300,
     },
