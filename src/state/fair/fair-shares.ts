@@ -150,7 +150,7 @@ export class FairShares implements FairLevels {
   private count(asked: Asked, { fallback, cached }: Pick<GroupVerdict, 'fallback' | 'cached'>): void {
     const { limit, fair, hits, nowUs } = asked;
     // The clock of a fallback is that of this process.
-    if (fallback !== true && cached !== true && nowUs > this.seenUs) {
+    if (fallback !== true && cached !== true) {
       this.seenUs = nowUs;
       this.seenAtUs = this.parts.clockUs();
     }
@@ -160,7 +160,7 @@ export class FairShares implements FairLevels {
     divided.windowUs = limit.windowUs;
     divided.fair = fair;
     const startUs = windowStartUs(nowUs, limit.windowUs);
-    if (startUs > divided.lastStartUs) divided.lastStartUs = startUs;
+    divided.lastStartUs = startUs;
     let counts = divided.pending.get(startUs);
     if (counts === undefined) divided.pending.set(startUs, (counts = new Map<ByteString, number>()));
     const sent = memberOf(fair, asked.entries);
@@ -211,7 +211,9 @@ export class FairShares implements FairLevels {
         this.pendingMembers -= counts.size;
         await board.add({ bucket, startUs, windowUs }, counts);
       }
-      if (endedUs > divided.readStartUs && nowUs >= endedUs + windowUs + board.graceUs) {
+      // The store's clock may have stepped back, as after a failover.
+      const isUnread = endedUs > divided.readStartUs || endedUs < divided.readStartUs - windowUs;
+      if (isUnread && nowUs >= endedUs + windowUs + board.graceUs) {
         divided.readStartUs = endedUs;
         const counts = await board.read({ bucket, startUs: endedUs, windowUs });
         divided.levelStartUs = endedUs;

@@ -163,6 +163,28 @@ test('without its store a level ends after two windows more, what is counted is 
   expect(board.added).toHaveLength(1);
 });
 
+test('a clock of the store that steps back by an hour costs two windows without shares at most', async () => {
+  const flood = () => {
+    ask(['k=v', 't=a'], { hits: 90 });
+    ask(['k=v', 't=b'], { hits: 90 });
+  };
+  flood();
+  await at(START_US + MINUTE_US);
+  expect(shareOf('b')).toBe(25);
+  const backUs = START_US - 60 * MINUTE_US;
+  nowUs = backUs;
+  flood();
+  await shares.look();
+  nowUs = backUs + MINUTE_US;
+  ask(['k=v', 't=a']);
+  await shares.look();
+  expect([shareOf('a'), shareOf('b')]).toEqual([75, 25]);
+  nowUs = backUs + 2 * MINUTE_US;
+  ask(['k=v', 't=a']);
+  await shares.look();
+  expect(shareOf('b')).toBe(100);
+});
+
 test('what is counted is sent when the process stops', async () => {
   shares.start();
   ask(['k=v', 't=a']);
