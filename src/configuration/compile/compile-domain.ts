@@ -172,7 +172,12 @@ export class DomainCompiler {
     if (tenant !== undefined) this.tenantKeys.add(spec.key);
     if (spec.limits.length === 0 && spec.inFlight === undefined && tenant === undefined) return undefined;
     const inFlight = spec.inFlight && this.compileInFlight(spec.inFlight, levels);
-    const { limits, unlimited, name, replaces } = this.limits.compile(spec.limits, { name: path.join('.'), levels });
+    const { limits, unlimited, name, replaces } = this.limits.compile(spec.limits, {
+      name: path.join('.'),
+      levels,
+      // A lease has hits for all members, and every request asks Redis for its share anyway.
+      leases: spec.fields.fair === undefined ? undefined : 'off',
+    });
     const rule = {
       path,
       limits: inFlight === undefined ? limits : [...limits, inFlight.limit],

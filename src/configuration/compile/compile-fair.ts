@@ -2,8 +2,8 @@
 
 import { toByteString } from '../../domain/descriptor/byte-string';
 import type { Fair } from '../../domain/rule/fair/fair';
-import { isDivided } from '../../domain/rule/share';
-import type { Limit } from '../../domain/rule/limit';
+import { isDivided, shareLimit } from '../../domain/rule/share';
+import { haveOwnBuckets, type Limit } from '../../domain/rule/limit';
 import { joinPath } from '../../lib/quote';
 import { lastEntryFault, type LastEntryPlace } from './last-entry-fault';
 import type { DescriptorSpec } from './read/read-file';
@@ -34,5 +34,7 @@ function conflictOf({ fields }: DescriptorSpec, { limits, hasPlans }: FairInput)
   if (hasPlans) return 'conflicts with tenant: true, which gives each tenant a limit of its own; remove one of them';
   if (!limits.some(isDivided))
     return 'needs a limit with a window of at most an hour, since shares follow what was asked for in the window before';
+  if (!haveOwnBuckets(limits.filter(isDivided).map((limit) => shareLimit(limit, 1, undefined))))
+    return 'needs limits that count members apart: two have one window, and algorithms whose shares are counted alike; change one of them';
   return undefined;
 }

@@ -4,6 +4,7 @@ import { CALENDAR_ALGORITHM, TOTAL_ALGORITHM, type Algorithm } from '../../domai
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import { joinPath } from '../../lib/quote';
 import {
+  type Leases,
   DEFAULT_RESERVATION_TERMS,
   isLimitProblem,
   makeLimit,
@@ -49,6 +50,12 @@ export interface CompiledLimits {
 }
 
 /** Compiles all limits of one domain. */
+interface LimitParts {
+  readonly stages: StageCompiler;
+  /** Replaces the leases of all limits. Undefined: each has its own. */
+  readonly leases: Leases | undefined;
+}
+
 export class LimitCompiler {
   /** The values of `response_headers` of the limits so far. */
   readonly headerModes = new Set<ResponseHeaders>();
@@ -68,7 +75,7 @@ export class LimitCompiler {
   compile(specs: readonly RateLimitSpec[], owner: LimitOwner): CompiledLimits {
     const unlimited = specs.find(({ kind }) => kind === 'unlimited');
     return {
-      limits: this.compileLimits(specs, new StageCompiler(this.options.domain, specs, owner)),
+      limits: this.compileLimits(specs, { stages: new StageCompiler(this.options.domain, specs, owner), leases: owner.leases }),
       unlimited: unlimited !== undefined,
       name: unlimited?.name ?? '',
       replaces: replacedBy(specs),
@@ -76,15 +83,15 @@ export class LimitCompiler {
   }
 
   /** Two limits with one algorithm and window would share a bucket, where only the smaller one has an effect: that is a problem. */
-  private compileLimits(specs: readonly RateLimitSpec[], stages: StageCompiler): readonly Limit[] {
+  private compileLimits(specs: readonly RateLimitSpec[], parts: LimitParts): readonly Limit[] {
     const [only] = specs;
     if (only !== undefined && specs.length === 1) {
-      const limit = only.kind === 'limited' ? this.compileWithCandidate(only, stages) : undefined;
+      const limit = only.kind === 'limited' ? this.compileWithCandidate(only, parts) : undefined;
       return limit === undefined ? NONE : [limit];
     }
     const seen = new Map<string, LimitedSpec>();
     return specs.flatMap((spec) => {
-      const limit = spec.kind === 'limited' ? this.compileWithCandidate(spec, stages) : undefined;
+      const limit = spec.kind === 'limited' ? this.compileWithCandidate(spec, parts) : undefined;
       if (limit === undefined || spec.kind !== 'limited') return [];
       for (const one of limit.candidate === undefined ? [limit] : [limit, limit.candidate]) {
         const identity = `${one.role ?? ''} ${one.algorithm} ${windowName(one)}`;
@@ -96,10 +103,10 @@ export class LimitCompiler {
     });
   }
 
-  private compileWithCandidate(spec: LimitedSpec, stages: StageCompiler): Limit | undefined {
-    const limit = this.compileLimit(spec);
+  private compileWithCandidate(spec: LimitedSpec, { stages, leases }: LimitParts): Limit | undefined {
+    const limit = this.compileLimit(spec, leases);
     if (spec.fields.candidate === undefined) return limit;
-    const candidate = this.compileLimit(candidateOf(spec));
+    const candidate = this.compileLimit(candidateOf(spec), leases);
     if (limit === undefined || candidate === undefined) return limit;
     this.hasCandidates = true;
     const stage = stages.of(spec, { limit, candidate });
@@ -114,7 +121,7 @@ export class LimitCompiler {
   }
 
   /** A missing `requests_per_unit` is 0, as in the reference: every hit is over the limit. */
-  private compileLimit(spec: LimitedSpec): Limit | undefined {
+  private compileLimit(spec: LimitedSpec, leases: Leases | undefined): Limit | undefined {
     const { unit, name, fields } = spec;
     if (!spec.isReadable) return undefined;
     const { requestsPerUnit, unitMultiplier, burst, timeZone, reservations, overdraftMax } = fields;
@@ -133,7 +140,7 @@ export class LimitCompiler {
       responseHeaders: fields.responseHeaders?.value ?? this.options.responseHeaders,
       responseBody: fields.responseBody?.value ?? this.options.responseBody,
       overdraft: this.overdraftOf(spec),
-      leases: fields.leases?.value ?? this.options.leases,
+      leases: leases ?? fields.leases?.value ?? this.options.leases,
       reservations: reservations && reservationTermsOf(reservations.value),
       soft: fields.soft && softLinesOf(fields.soft.value),
       show: fields.show && amountFormOf(fields.show.value),

@@ -2,7 +2,7 @@
 
 import { toByteString } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
-import type { Limit } from '../../domain/rule/limit';
+import type { Leases, Limit } from '../../domain/rule/limit';
 import { makeStage, type Stage, type StageValues } from '../../domain/rule/stage/stage';
 import { keepsBucket } from '../../domain/rule/stage-limits';
 import { joinPath, show } from '../../lib/quote';
@@ -17,6 +17,8 @@ export interface LimitOwner {
   readonly name: string;
   /** The levels of a rule, from the root down; absent: a plan, which several rules may have. */
   readonly levels?: readonly DescriptorSpec[];
+  /** Replaces the leases of all its limits. Absent: each has its own. */
+  readonly leases?: Leases | undefined;
 }
 
 type RolloutFields = ValuesOf<typeof ROLLOUT.fields>;

@@ -43,7 +43,8 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
       const key = bucketKey({
         prefix: keyPrefix,
         domain,
-        hashTag,
+        // A share is where its whole limit is, also if the member's entry spreads the buckets of other descriptors.
+        hashTag: limit.role === 'share' && match.fair?.entry === hashTag ? undefined : hashTag,
         entries:
           pool !== undefined ? entriesOfOwner(entries, pool) : limit.role === 'share' ? memberEntries(requested.entries, match) : entries,
         limit: counted,

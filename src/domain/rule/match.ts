@@ -11,7 +11,7 @@ import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../../lib/errors';
 import { memberOf, weightOf, type Fair } from './fair/fair';
-import { isDivided, shareLimit } from './share';
+import { beforeShare, isDivided, shareLimit } from './share';
 import type { WaterLevel } from './fair/water-level';
 import { reservedInFlight, type InFlight } from './in-flight';
 import { poolsInForce, type Pools, type PoolsInForce } from './pool';
@@ -310,7 +310,7 @@ const NO_ENTRIES: Descriptor = { entries: [] };
 function withoutReplaced(matches: readonly Match[], modes: GlobalModes): Match[] {
   const replaced = new Set(matches.flatMap(({ rule }) => rule?.replaces ?? []));
   return matches.map((match) => {
-    const limits = match.limits.filter(({ name }) => !replaced.has(name));
+    const limits = match.limits.filter((limit) => !replaced.has(beforeShare(limit).name));
     // An unlimited rule has no limit to remove.
     if (limits.length === 0 && !match.unlimited) return nothingLimits(modes, match.path);
     return changed(match, { limits });

@@ -4,7 +4,7 @@ import { bucketKey, type KeyHeads } from '../../domain/bucket/bucket-key';
 import { bucketEntries, sharedOf } from '../../domain/bucket/to-group';
 import { weightOf, type Fair } from '../../domain/rule/fair/fair';
 import { leaveRoom, waterLevel, type WaterLevel } from '../../domain/rule/fair/water-level';
-import type { Limit } from '../../domain/rule/limit';
+import { windowName, type Limit } from '../../domain/rule/limit';
 import type { DividedLimit } from '../../domain/rule/match';
 import type { DemandCounts } from './demand-board';
 
@@ -12,6 +12,12 @@ import type { DemandCounts } from './demand-board';
 export function sharedBucket({ domain, hashTag, entries, match, limit }: DividedLimit, heads?: KeyHeads): string {
   const own = bucketEntries(entries, match, limit);
   return bucketKey({ prefix: '', domain, hashTag, entries: own, limit, shared: sharedOf(match), heads });
+}
+
+/** The limit as the rule has it: an override or a candidate of one member is not what all of them divide. */
+export function configuredOf({ match, limit }: Pick<DividedLimit, 'match' | 'limit'>): Limit {
+  const isOf = (own: Limit) => own.algorithm === limit.algorithm && windowName(own) === windowName(limit);
+  return match.rule?.limits.find(isOf) ?? limit;
 }
 
 /** When the window of that time began. */

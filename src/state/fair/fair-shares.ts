@@ -6,17 +6,17 @@
 
 import { createHash } from 'node:crypto';
 import { KeyHeads } from '../../domain/bucket/bucket-key';
-import type { GroupVerdict } from '../../domain/bucket/take';
+import { NEVER } from '../../domain/algorithm/engine';
+import type { GroupVerdict, Verdict } from '../../domain/bucket/take';
 import { copyOf } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
 import { memberOf, NO_MEMBER, type Fair } from '../../domain/rule/fair/fair';
-import { isDivided } from '../../domain/rule/share';
+import { beforeShare } from '../../domain/rule/share';
 import type { WaterLevel } from '../../domain/rule/fair/water-level';
-import type { RateLimit } from '../../domain/rule/limit';
 import type { DividedLimit, FairLevels } from '../../domain/rule/match';
 import { MEMBERS_MAX, type DemandBoard } from './demand-board';
-import { levelOfDemand, sharedBucket, windowStartUs } from './divided-limit';
+import { configuredOf, levelOfDemand, sharedBucket, windowStartUs } from './divided-limit';
 
 /** Interval between two looks at the limits, in milliseconds. */
 const LOOK_MS = 200;
@@ -27,6 +27,10 @@ const PENDING_MAX = 20_000;
 
 /** Longer names are counted by their digest. */
 const MEMBER_BYTES_MAX = 255;
+
+/** Counts are sent this often in a window, and at its end, but not more often than there is a look, nor more seldom than each ten seconds. */
+const SENDS_A_WINDOW = 20;
+const SEND_US_MAX = 10_000_000;
 
 /** A level serves the window after its own, and this number of further ones while the board cannot be read. */
 const STALE_WINDOWS = 2;
@@ -51,6 +55,8 @@ interface Divided {
   fair: Fair;
   /** By the start of their window, counts that are not on the board yet. */
   readonly pending: Map<number, PendingCounts>;
+  /** When counts were sent, by the store's clock. */
+  sentUs: number;
   /** The window of the last request. */
   lastStartUs: number;
   /** The window whose demand was read last. */
@@ -60,12 +66,31 @@ interface Divided {
   level: WaterLevel | undefined;
 }
 
-/** A limit with the verdicts on it and on its share. */
-interface Asked extends Pick<DividedLimit, 'domain' | 'hashTag' | 'entries' | 'match'> {
-  readonly limit: RateLimit;
+/** One limit, as a request asks for it. */
+interface Asked extends DividedLimit {
   readonly fair: Fair;
   readonly hits: number;
   readonly nowUs: number;
+}
+
+interface LookInput {
+  /** The store's clock, about. */
+  readonly nowUs: number;
+  readonly all: boolean;
+}
+
+interface Recorded {
+  /** The place of the first verdict on the descriptor. */
+  readonly first: number;
+  /** Its hits are those of the descriptor, which limits with an overdraft charge whatever the verdict. */
+  readonly isReport: boolean;
+}
+
+/** The limit or its share denies, for a time. Hits that never fit are not demand: nobody can use what others would leave to them. */
+function couldFitLater(taken: readonly (Verdict | undefined)[]): boolean {
+  return (
+    taken.some((each) => each?.denies === true) && taken.every((each) => each === undefined || each.fits || each.retryAfterUs !== NEVER)
+  );
 }
 
 export class FairShares implements FairLevels {
@@ -100,7 +125,7 @@ export class FairShares implements FairLevels {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.looking;
-    await this.look();
+    await this.look({ all: true });
   }
 
   levelOf(divided: DividedLimit): WaterLevel | undefined {
@@ -119,31 +144,33 @@ export class FairShares implements FairLevels {
         const { fair } = match;
         const { hits = request.hits, entries } = descriptor;
         const asked = { domain: request.domain, hashTag: matched.hashTag, entries, match, fair, hits, nowUs: verdict.nowUs };
-        if (hits > 0) this.recordLimits(asked, verdict, first);
+        if (hits > 0) this.recordLimits(asked, verdict, { first, isReport: descriptor.hits !== undefined });
       }
       first += match.limits.length;
     }
   }
 
-  /** Sends and reads what is due. It never rejects. */
-  async look(): Promise<void> {
+  /** Sends and reads what is due. `all`: sends also what is not. It never rejects. */
+  async look({ all = false }: { readonly all?: boolean } = {}): Promise<void> {
     const nowUs = this.seenUs + this.parts.clockUs() - this.seenAtUs;
-    const all = [...this.limits.values()];
-    for (let i = 0; i < all.length; i += AT_ONCE)
-      await Promise.all(all.slice(i, i + AT_ONCE).map((divided) => this.lookAt(divided, nowUs)));
+    const limits = [...this.limits.values()];
+    for (let i = 0; i < limits.length; i += AT_ONCE)
+      await Promise.all(limits.slice(i, i + AT_ONCE).map((divided) => this.lookAt(divided, { nowUs, all })));
   }
 
-  private recordLimits(asked: Omit<Asked, 'limit'>, verdict: GroupVerdict, first: number): void {
+  private recordLimits(
+    asked: Omit<Asked, 'limit'>,
+    { verdicts, overLimit, ...verdict }: GroupVerdict,
+    { first, isReport }: Recorded,
+  ): void {
     const { limits } = asked.match;
-    const shares = limits.findIndex(({ role }) => role === 'share');
-    if (shares < 0) return;
-    let share = first + shares;
-    for (let i = 0; i < shares; i += 1) {
-      const limit = limits[i];
-      if (limit === undefined || !isDivided(limit)) continue;
-      const isOwnDenial = verdict.verdicts[first + i]?.denies === true || verdict.verdicts[share]?.denies === true;
-      share += 1;
-      if (!verdict.overLimit || isOwnDenial) this.count({ ...asked, limit }, verdict);
+    for (let i = 0; i < limits.length; i += 1) {
+      const share = limits[i];
+      if (share?.role !== 'share') continue;
+      const limit = beforeShare(share);
+      const taken = [verdicts[first + limits.indexOf(limit)], verdicts[first + i]];
+      if (overLimit && !(isReport && limit.overdraft !== undefined) && !couldFitLater(taken)) continue;
+      this.count({ ...asked, limit }, verdict);
     }
   }
 
@@ -156,7 +183,7 @@ export class FairShares implements FairLevels {
     }
     const divided = this.dividedOf(asked);
     if (divided === undefined) return;
-    divided.requestsPerUnit = limit.requestsPerUnit;
+    divided.requestsPerUnit = configuredOf(asked).requestsPerUnit;
     divided.windowUs = limit.windowUs;
     divided.fair = fair;
     const startUs = windowStartUs(nowUs, limit.windowUs);
@@ -188,10 +215,11 @@ export class FairShares implements FairLevels {
     const { limit, fair } = asked;
     const divided: Divided = {
       bucket: copyOf(bucket),
-      requestsPerUnit: limit.requestsPerUnit,
+      requestsPerUnit: configuredOf(asked).requestsPerUnit,
       windowUs: limit.windowUs,
       fair,
       pending: new Map(),
+      sentUs: 0,
       lastStartUs: 0,
       readStartUs: 0,
       levelStartUs: 0,
@@ -201,12 +229,15 @@ export class FairShares implements FairLevels {
     return divided;
   }
 
-  private async lookAt(divided: Divided, nowUs: number): Promise<void> {
+  private async lookAt(divided: Divided, { nowUs, all }: LookInput): Promise<void> {
     const { board, onError } = this.parts;
     const { bucket, windowUs, pending, lastStartUs } = divided;
     const endedUs = windowStartUs(nowUs, windowUs) - windowUs;
     try {
+      const isDue = Math.abs(nowUs - divided.sentUs) >= Math.min(SEND_US_MAX, windowUs / SENDS_A_WINDOW);
       for (const [startUs, counts] of [...pending]) {
+        if (!isDue && !all && startUs + windowUs > nowUs) continue;
+        divided.sentUs = nowUs;
         pending.delete(startUs);
         this.pendingMembers -= counts.size;
         await board.add({ bucket, startUs, windowUs }, counts);

@@ -5,7 +5,7 @@ import type { WaterLevel } from '../../domain/rule/fair/water-level';
 import type { RateLimitRequest } from '../../domain/descriptor/descriptor';
 import type { FairLevels, RequestMatch } from '../../domain/rule/match';
 import type { DemandBoard } from './demand-board';
-import { levelOfDemand, sharedBucket, windowStartUs } from './divided-limit';
+import { configuredOf, levelOfDemand, sharedBucket, windowStartUs } from './divided-limit';
 
 export interface ReadLevelsInput {
   readonly request: RateLimitRequest;
@@ -26,7 +26,7 @@ export async function readLevels({ request, matched, board, nowUs }: ReadLevelsI
       if (levels.has(bucket)) continue;
       const { windowUs } = limit;
       const counts = await board.read({ bucket, startUs: windowStartUs(nowUs, windowUs) - windowUs, windowUs });
-      levels.set(bucket, levelOfDemand(limit, fair, counts));
+      levels.set(bucket, levelOfDemand(configuredOf({ match, limit }), fair, counts));
     }
   }
   return { version: 0, levelOf: (divided) => levels.get(sharedBucket(divided)) };

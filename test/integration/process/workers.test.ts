@@ -5,7 +5,7 @@ import { chmodSync, copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:f
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CONFIG_METRICS, METRICS, WORKER_METRICS } from '../../../src/server/observability/metrics/metrics';
+import { CONFIG_METRICS, FAIR_METRICS, METRICS, WORKER_METRICS } from '../../../src/server/observability/metrics/metrics';
 import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
 import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
@@ -63,7 +63,16 @@ describe.each(['grpc-js', 'lean'])('WORKERS=3 over %s', (transport) => {
     const served = Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name]) => name!).filter((name) =>
       /^(?:weir|ratelimit)_/.test(name),
     );
-    const tables = [METRICS, RULE_METRICS, WORKER_METRICS, CONFIG_METRICS, DOMAIN_METRICS, LIMIT_METRICS, { CERTIFICATE_METRIC }];
+    const tables = [
+      METRICS,
+      RULE_METRICS,
+      WORKER_METRICS,
+      CONFIG_METRICS,
+      FAIR_METRICS,
+      DOMAIN_METRICS,
+      LIMIT_METRICS,
+      { CERTIFICATE_METRIC },
+    ];
     const names = tables.flatMap((table) => Object.values<{ readonly name: string }>(table)).map(({ name }) => name);
     expect(served.sort()).toEqual([...new Set(names)].sort());
     expect(valueOf(text, METRICS.totalRequests.name)).toBe(3 * LIMIT);

@@ -93,6 +93,27 @@ describe('the buckets of a request', () => {
     expect(matched.matches[0]!.limits.map(({ name }) => name)).toEqual(['m', 'd', 'm_fair_share']);
   });
 
+  test('go with their whole limit where another limit of the request replaces it', () => {
+    const ruleSet = compileText(
+      `domain: d\ndescriptors: [{ key: k, rate_limits: [{ name: m, unit: minute, requests_per_unit: 9 }, { name: n, unit: hour, requests_per_unit: 99 }], ${FAIR} }, { key: vip, rate_limit: { unit: minute, requests_per_unit: 500, replaces: [{ name: m }] } }]\n`,
+    );
+    const request = requestOf([{ entries: entriesOf('k=a', 'tenant=b') }, { entries: entriesOf('vip=x') }]);
+    const [first] = matchRequest({ ruleSet, request, modes: MODES }).matches;
+    expect(first!.limits.map(({ name }) => name)).toEqual(['n', 'n_fair_share']);
+  });
+
+  test('are in the slot of the whole limit, also where the member spreads other buckets', () => {
+    const ruleSet = compileText(
+      `domain: d\nhash_tag: tenant\ndescriptors: [{ key: k, ${LIMIT}, ${FAIR} }, { key: tenant, rate_limit: { unit: minute, requests_per_unit: 5 } }]\n`,
+    );
+    expect(takesOf(['k=a', 'tenant=b'], { ruleSet }).map(([key]) => key)).toEqual([WHOLE, '1{d}s.fw60|k=a|tenant=b']);
+  });
+
+  test('have no leases, whatever the limit says', () => {
+    const ruleSet = rules('rate_limit: { unit: minute, requests_per_unit: 9, algorithm: fixed_window, leases: auto }');
+    expect(matchOf(['k=a', 'tenant=b'], { ruleSet }).matched.matches[0]!.limits.map(({ leases }) => leases)).toEqual(['off', 'off']);
+  });
+
   test('of a pass are none', () => {
     const control: MatchControl = {
       planOf: () => undefined,

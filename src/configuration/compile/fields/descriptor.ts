@@ -227,6 +227,12 @@ const FIELDS = {
         unseen: COMPARES,
       },
       {
+        write:
+          'rate_limits: [{ unit: minute, requests_per_unit: 5, algorithm: token_bucket }, { unit: minute, requests_per_unit: 9, algorithm: sliding_window_counter }], fair: { entry: tenant }',
+        says: 'needs limits that count members apart: two have one window, and algorithms whose shares are counted alike; change one of them',
+        unseen: COMPARES,
+      },
+      {
         write: 'tenant: true, default_plan: free, fair: { entry: tenant }',
         says: 'conflicts with tenant: true, which gives each tenant a limit of its own; remove one of them',
         unseen: COMPARES,

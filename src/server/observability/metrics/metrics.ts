@@ -448,6 +448,7 @@ export const FAIR_METRICS = {
   divided: {
     type: 'gauge',
     name: 'weir_fair_divided_limits',
+    aggregator: 'max',
     labels: [],
     help: 'Limits with fair whose members asked for more than there is in the window before, so that each has a share now.',
   },
