@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { readDockerfile } from '../support/image/dockerfile';
-import { copyProject, HOME, pin, settle, type ProjectCopy } from '../support/release/project-copy';
+import { copyProject, HOME, npmScope, pin, settle, type ProjectCopy } from '../support/release/project-copy';
 import { runCommand } from '../support/processes/command';
 
 const ROOT = path.resolve(__dirname, '..', '..');
@@ -68,7 +68,7 @@ test('the labels of the image name the repository and the homepage', () => {
 test('the documents have commands with the names, and none with a placeholder', () => {
   expect(copy.read('README.md')).toContain(`git clone ${HOME.repository} weir && cd weir && npm start`);
   expect(copy.read('SECURITY.md')).toContain(`write to <${HOME.security}>`);
-  expect(copy.read('docs/libraries.md')).toContain('\nnpm install @weir-rls/client\n');
+  expect(copy.read('docs/libraries.md')).toContain(`\nnpm install ${npmScope}/client\n`);
   expect(copy.read('docs/kubernetes.md')).toContain(`helm install weir oci://${HOME.charts}/weir --version`);
   const verify = copy.read('deploy/README.md').split('### Verify a release')[1]!.split('\n## ')[0]!;
   expect(verify).toContain(`cosign verify ${HOME.image}@sha256:`);
@@ -125,10 +125,12 @@ test(
   async () => {
     const scoped = copyProject();
     expect(await settle(scoped, { 'npm-scope': '@other.org' })).toMatchObject({ exitCode: 0, stderr: '' });
-    // This test names the scope, and so does what it compares with.
-    const own = ['scripts/release/home.json', 'test/release/home.test.ts'];
-    const files = execFileSync('git', ['grep', '-lE', '@weir-rls|weir-rls-'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
-    const left = files.filter((file) => !own.includes(file) && /@?weir-rls/.test(scoped.read(file)));
+    const bare = npmScope.slice(1);
+    const named = String.raw`${npmScope}/(weir|client|limiter|[$])|'${npmScope}', library|${bare}-(weir|client|limiter|[$])`;
+    // A copy of the project has no repository of git.
+    const options = ['grep', '--no-index', '--exclude-standard', '-lE', named];
+    const files = execFileSync('git', options, { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
+    const left = files.filter((file) => new RegExp(named).test(scoped.read(file)));
     expect(files.length).toBeGreaterThan(8);
     expect(left).toEqual([]);
     expect(scoped.read('docs/libraries.md')).toContain(`./dist/packages/other.org-client-${version}.tgz`);

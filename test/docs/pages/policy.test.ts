@@ -10,7 +10,7 @@ const versions = readFileSync('docs/versions.md', 'utf8');
 
 test('the Nodes are the oldest that packages accept and the one of the image', () => {
   const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
-  const [, image] = /^ARG NODE_IMAGE=node:(\d+)-slim$/m.exec(readFileSync('deploy/Dockerfile', 'utf8')) ?? [];
+  const [, image] = /^ARG NODE_IMAGE=node:(\d+)-slim(?:@sha256:[\da-f]{64})?$/m.exec(readFileSync('deploy/Dockerfile', 'utf8')) ?? [];
   expect(page).toContain(`- **Node** ${engines.node.replace('>=', '')} and newer, and Node ${image} in the image:`);
 });
 
@@ -49,8 +49,9 @@ describe('the roadmap', () => {
     expect(roadmap.includes('**Tests with real programs**')).toBe(untested.length > 0);
   });
 
-  test('waits for maintainers while there are none', () => {
+  test('waits for the first release at least while nobody maintains the project', () => {
+    // A release needs them before it is published, so with maintainers the roadmap may wait for it or not.
     const hasMaintainers = existsSync('.github/CODEOWNERS');
-    expect(roadmap.includes('**The first published release.**')).toBe(!hasMaintainers);
+    expect(hasMaintainers || roadmap.includes('**The first published release.**')).toBe(true);
   });
 });

@@ -8,6 +8,7 @@ const ROOT = path.resolve(__dirname, '..', '..', '..');
 
 /** They belong to this machine; the copy has links to the first two. */
 const LINKED = ['node_modules', '.cache'];
+const HOME_FILE = path.join('scripts', 'release', 'home.json');
 const LEFT_OUT = [...LINKED, '.git', 'dist'];
 
 /** What an owner chooses, by the option of set-home.mjs. */
@@ -32,11 +33,22 @@ export interface ProjectCopy {
   remove(): void;
 }
 
+/** The scope of the packages has a default, so a copy keeps it. The rest is empty, whatever this repository says. */
+export const { npmScope } = JSON.parse(readFileSync(path.join(ROOT, HOME_FILE), 'utf8')) as { npmScope: string };
+
+function forgetHome(folder: string): void {
+  const home = JSON.parse(readFileSync(path.join(folder, HOME_FILE), 'utf8')) as Record<string, string>;
+  const empty = { ...Object.fromEntries(Object.keys(home).map((field) => [field, ''])), npmScope };
+  writeFileSync(path.join(folder, HOME_FILE), JSON.stringify(empty));
+}
+
+/** `settle` writes its home, which is none until then, into the files of the copy. */
 export function copyProject(): ProjectCopy {
   const folder = mkdtempSync(path.join(tmpdir(), 'weir-project-'));
   const isCopied = (source: string) => !LEFT_OUT.includes(path.relative(ROOT, source));
   cpSync(ROOT, folder, { recursive: true, filter: isCopied });
   for (const name of LINKED) symlinkSync(path.join(ROOT, name), path.join(folder, name));
+  forgetHome(folder);
   const read = (file: string) => readFileSync(path.join(folder, file), 'utf8');
   return {
     folder,
