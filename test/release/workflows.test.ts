@@ -97,15 +97,18 @@ test('a release without a secret is stopped before anything is published, and th
 test('a release is stopped by a known vulnerability that is high, in a package or, if it has a fix, in the image', () => {
   const script = scriptOf(release.jobs.build!);
   expect(script).toContain('npm audit --omit=dev --audit-level=high');
+  expect(script).toContain('node scripts/release/single-platform.mjs release/image scan');
   const scan = release.jobs.build!.steps.findIndex(({ uses = '' }) => uses.startsWith('anchore/scan-action@'));
-  expect(release.jobs.build!.steps[scan]!.with).toMatchObject({
-    image: 'oci-dir:release/image',
-    'fail-build': true,
-    'severity-cutoff': 'high',
-    'only-fixed': true,
-  });
+  for (const [index, architecture] of ['amd64', 'arm64'].entries())
+    expect(release.jobs.build!.steps[scan + index]!.with).toMatchObject({
+      image: `oci-dir:scan/${architecture}`,
+      'fail-build': true,
+      'severity-cutoff': 'high',
+      'only-fixed': true,
+    });
   // Before its files go to the job that publishes.
   expect(release.jobs.build!.steps.slice(scan).map(({ uses = '' }) => uses.split('@')[0])).toEqual([
+    'anchore/scan-action',
     'anchore/scan-action',
     'actions/upload-artifact',
   ]);
