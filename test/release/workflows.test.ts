@@ -1,5 +1,5 @@
 /** A release publishes only what CI has tested, with pinned actions, few rights, signatures and provenance. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
@@ -118,6 +118,17 @@ test('no token of npm is a secret: the registry trusts the workflow', () => {
   const text = readFileSync(path.join(FOLDER, 'release.yml'), 'utf8');
   expect(Array.from(text.matchAll(/secrets\.(\w+)/g), ([, name]) => name).filter((name) => !name!.startsWith('REGISTRY_'))).toEqual([]);
   expect(readFileSync(path.join(ROOT, 'scripts', 'release', 'steps', 'npm-registry.mjs'), 'utf8')).toContain("'--provenance'");
+});
+
+test('the command of the first release publishes each package by a path, which npm does not take for a repository', async () => {
+  const [command = ''] = /^for f in .*npm publish.*$/m.exec(readFileSync(path.join(ROOT, 'deploy', 'README.md'), 'utf8')) ?? [];
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-first-'));
+  mkdirSync(path.join(folder, 'npm'));
+  for (const name of ['a.tgz', 'b.tgz']) writeFileSync(path.join(folder, 'npm', name), '');
+  const { stdout } = await runCommand('bash', ['-c', `npm() { echo "$@"; }; ${command}`], { cwd: folder });
+  rmSync(folder, { recursive: true });
+  const options = '--access public --ignore-scripts';
+  expect(stdout).toBe(`publish ./npm/a.tgz ${options}\npublish ./npm/b.tgz ${options}\n`);
 });
 
 test('no script of a package runs where a job holds secrets or signs', () => {
