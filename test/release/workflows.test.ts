@@ -154,6 +154,23 @@ test('no script of a package runs where a developer or an operator installs: nei
   for (const command of commands) expect(command).toContain(' --ignore-scripts');
 });
 
+test.each([
+  ['none', ['create']],
+  ['true', ['delete', 'create']],
+  ['false', []],
+])('the notes of a release whose draft is %s: gh is asked to %j', async (draft, expected) => {
+  const view = draft === 'none' ? 'return 1' : `echo ${draft}`;
+  const gh = `gh() { case "$2" in view) ${view} ;; *) echo "gh $*" ;; esac; }; node() { :; }`;
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-notes-'));
+  const { exitCode, stdout } = await runCommand('bash', ['-ec', `${gh}\n${scriptOf(release.jobs.notes!)}`], {
+    cwd: folder,
+    env: { ...process.env, GITHUB_REF_NAME: 'v1.2.3' },
+  });
+  rmSync(folder, { recursive: true });
+  expect(exitCode).toBe(0);
+  expect(Array.from(stdout.matchAll(/^gh release (\w+) v1\.2\.3 /gm), ([, verb]) => verb)).toEqual(expected);
+});
+
 test('the jobs of a release have no more rights than they need', () => {
   expect(release.permissions).toEqual({});
   expect(Object.fromEntries(Object.entries(release.jobs).map(([name, { permissions }]) => [name, permissions]))).toEqual({
