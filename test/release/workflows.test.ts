@@ -12,19 +12,24 @@ const FILES = readdirSync(FOLDER).map((name) => path.join(FOLDER, name));
 /** Where scripts/install/go/actionlint.mjs puts it. */
 const ACTIONLINT = process.env.WEIR_ACTIONLINT ?? path.join(ROOT, '.cache', 'actionlint', 'v1.7.12');
 
+type Environment = Readonly<Record<string, string>>;
+
 interface Step {
   readonly uses?: string;
   readonly with?: Readonly<Record<string, unknown>>;
   readonly run?: string;
+  readonly env?: Environment;
 }
 
 interface Job {
+  readonly env?: Environment;
   readonly needs?: string | readonly string[];
   readonly permissions?: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
 }
 
 interface Workflow {
+  readonly env?: Environment;
   readonly permissions: Readonly<Record<string, string>>;
   readonly jobs: Readonly<Record<string, Job>>;
 }
@@ -112,6 +117,15 @@ test('a release is stopped by a known vulnerability that is high, in a package o
     'anchore/scan-action',
     'actions/upload-artifact',
   ]);
+});
+
+test('only the steps that use a secret have it in their environment', () => {
+  for (const { jobs, env } of FILES.map((file) => read(path.basename(file))))
+    for (const each of [{ env }, ...Object.values(jobs)]) expect(JSON.stringify(each.env ?? {})).not.toContain('secrets.');
+  const steps = Object.values(release.jobs).flatMap((job) => job.steps);
+  const holders = steps.filter(({ env }) => JSON.stringify(env ?? {}).includes('secrets.'));
+  expect(holders).toHaveLength(3);
+  for (const { run } of holders) expect(run).toContain('REGISTRY_TOKEN');
 });
 
 test('no token of npm is a secret: the registry trusts the workflow', () => {
