@@ -1,4 +1,4 @@
-/** A release has maintainers who are named and reachable; forms ask for what they say; every pinned package and image is kept current. */
+/** A release has maintainers who are named and reachable; forms ask for what they say; dependabot is pointed at each folder with pins. */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -122,7 +122,7 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-test('dependabot reads every file that pins packages, actions or images', () => {
+test('dependabot is pointed at the folder of each lock file, go.mod, Dockerfile and compose.yaml, and at the actions', () => {
   interface Update {
     readonly 'package-ecosystem': string;
     readonly directory?: string;

@@ -1,5 +1,5 @@
 /** A release publishes only what CI has tested, with pinned actions, few rights, signatures and provenance. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
@@ -12,19 +12,24 @@ const FILES = readdirSync(FOLDER).map((name) => path.join(FOLDER, name));
 /** Where scripts/install/go/actionlint.mjs puts it. */
 const ACTIONLINT = process.env.WEIR_ACTIONLINT ?? path.join(ROOT, '.cache', 'actionlint', 'v1.7.12');
 
+type Environment = Readonly<Record<string, string>>;
+
 interface Step {
   readonly uses?: string;
   readonly with?: Readonly<Record<string, unknown>>;
   readonly run?: string;
+  readonly env?: Environment;
 }
 
 interface Job {
+  readonly env?: Environment;
   readonly needs?: string | readonly string[];
   readonly permissions?: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
 }
 
 interface Workflow {
+  readonly env?: Environment;
   readonly permissions: Readonly<Record<string, string>>;
   readonly jobs: Readonly<Record<string, Job>>;
 }
@@ -97,24 +102,47 @@ test('a release without a secret is stopped before anything is published, and th
 test('a release is stopped by a known vulnerability that is high, in a package or, if it has a fix, in the image', () => {
   const script = scriptOf(release.jobs.build!);
   expect(script).toContain('npm audit --omit=dev --audit-level=high');
+  expect(script).toContain('node scripts/release/single-platform.mjs release/image scan');
   const scan = release.jobs.build!.steps.findIndex(({ uses = '' }) => uses.startsWith('anchore/scan-action@'));
-  expect(release.jobs.build!.steps[scan]!.with).toMatchObject({
-    image: 'oci-dir:release/image',
-    'fail-build': true,
-    'severity-cutoff': 'high',
-    'only-fixed': true,
-  });
+  for (const [index, architecture] of ['amd64', 'arm64'].entries())
+    expect(release.jobs.build!.steps[scan + index]!.with).toMatchObject({
+      image: `oci-dir:scan/${architecture}`,
+      'fail-build': true,
+      'severity-cutoff': 'high',
+      'only-fixed': true,
+    });
   // Before its files go to the job that publishes.
   expect(release.jobs.build!.steps.slice(scan).map(({ uses = '' }) => uses.split('@')[0])).toEqual([
     'anchore/scan-action',
+    'anchore/scan-action',
     'actions/upload-artifact',
   ]);
+});
+
+test('only the steps that use a secret have it in their environment', () => {
+  for (const { jobs, env } of FILES.map((file) => read(path.basename(file))))
+    for (const each of [{ env }, ...Object.values(jobs)]) expect(JSON.stringify(each.env ?? {})).not.toContain('secrets.');
+  const steps = Object.values(release.jobs).flatMap((job) => job.steps);
+  const holders = steps.filter(({ env }) => JSON.stringify(env ?? {}).includes('secrets.'));
+  expect(holders).toHaveLength(3);
+  for (const { run } of holders) expect(run).toContain('REGISTRY_TOKEN');
 });
 
 test('no token of npm is a secret: the registry trusts the workflow', () => {
   const text = readFileSync(path.join(FOLDER, 'release.yml'), 'utf8');
   expect(Array.from(text.matchAll(/secrets\.(\w+)/g), ([, name]) => name).filter((name) => !name!.startsWith('REGISTRY_'))).toEqual([]);
   expect(readFileSync(path.join(ROOT, 'scripts', 'release', 'steps', 'npm-registry.mjs'), 'utf8')).toContain("'--provenance'");
+});
+
+test('the command of the first release publishes each package by a path, which npm does not take for a repository', async () => {
+  const [command = ''] = /^for f in .*npm publish.*$/m.exec(readFileSync(path.join(ROOT, 'deploy', 'README.md'), 'utf8')) ?? [];
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-first-'));
+  mkdirSync(path.join(folder, 'npm'));
+  for (const name of ['a.tgz', 'b.tgz']) writeFileSync(path.join(folder, 'npm', name), '');
+  const { stdout } = await runCommand('bash', ['-c', `npm() { echo "$@"; }; ${command}`], { cwd: folder });
+  rmSync(folder, { recursive: true });
+  const options = '--access public --ignore-scripts';
+  expect(stdout).toBe(`publish ./npm/a.tgz ${options}\npublish ./npm/b.tgz ${options}\n`);
 });
 
 test('no script of a package runs where a job holds secrets or signs', () => {
@@ -138,6 +166,23 @@ test('no script of a package runs where a developer or an operator installs: nei
   );
   expect(commands.length).toBeGreaterThan(1);
   for (const command of commands) expect(command).toContain(' --ignore-scripts');
+});
+
+test.each([
+  ['none', ['create']],
+  ['true', ['delete', 'create']],
+  ['false', []],
+])('the notes of a release whose draft is %s: gh is asked to %j', async (draft, expected) => {
+  const view = draft === 'none' ? 'return 1' : `echo ${draft}`;
+  const gh = `gh() { case "$2" in view) ${view} ;; *) echo "gh $*" ;; esac; }; node() { :; }`;
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-notes-'));
+  const { exitCode, stdout } = await runCommand('bash', ['-ec', `${gh}\n${scriptOf(release.jobs.notes!)}`], {
+    cwd: folder,
+    env: { ...process.env, GITHUB_REF_NAME: 'v1.2.3' },
+  });
+  rmSync(folder, { recursive: true });
+  expect(exitCode).toBe(0);
+  expect(Array.from(stdout.matchAll(/^gh release (\w+) v1\.2\.3 /gm), ([, verb]) => verb)).toEqual(expected);
 });
 
 test('the jobs of a release have no more rights than they need', () => {

@@ -1,4 +1,4 @@
-/** The step `pack`: makes all artifacts of a release from the sources and from a built image, and the record of them. The same commit gives the same bytes. */
+/** The step `pack`: makes all artifacts of a release from the sources and from a built image, and the record of them. */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
