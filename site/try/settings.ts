@@ -6,8 +6,8 @@ import type { RunBounds, RunValues } from '../../src/program/cli/simulate/read-s
 /** How much a simulation in a browser may do: a few seconds of work for all algorithms together. */
 export const BOUNDS: RunBounds = { arrivalsMax: 20_000, attemptsMax: 50_000, lengthUsMax: 3_660 * 24 * 3_600 * 1_000_000 };
 
-/** A link with more characters is not read. Browsers and chats take as many. */
-export const HASH_CHARS_MAX = 8_000;
+/** A link with more characters is not read. A character of ASCII takes up to three: all settings at their longest fit. */
+export const HASH_CHARS_MAX = 25_000;
 
 /** The settings, as written. Empty: the default of `weir simulate`. */
 export type Settings = Readonly<Record<SettingName, string>>;

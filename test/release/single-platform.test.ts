@@ -53,11 +53,11 @@ test('each platform is a layout with one manifest, whose parts are there; the im
   expect(await split()).toMatchObject({ exitCode: 0, stderr: '' });
   for (const architecture of ['amd64', 'arm64']) {
     const layout = path.join(folder, 'scan', architecture);
-    const read = <T>(...place: string[]) => JSON.parse(readFileSync(path.join(layout, ...place), 'utf8')) as T;
-    const blob = <T>(digest: string) => read<T>('blobs', ...digest.split(':'));
-    const { manifests } = read<{ manifests: readonly { digest: string; mediaType: string }[] }>('index.json');
+    const read = (...place: string[]): unknown => JSON.parse(readFileSync(path.join(layout, ...place), 'utf8'));
+    const blob = (digest: string) => read('blobs', ...digest.split(':'));
+    const { manifests } = read('index.json') as { manifests: readonly { digest: string; mediaType: string }[] };
     expect(manifests.map(({ mediaType }) => mediaType)).toEqual([MANIFEST]);
-    const { config } = blob<{ config: { digest: string } }>(manifests[0]!.digest);
+    const { config } = blob(manifests[0]!.digest) as { config: { digest: string } };
     expect(blob(config.digest)).toEqual({ architecture, os: 'linux' });
     expect(existsSync(path.join(layout, 'oci-layout'))).toBe(true);
   }
