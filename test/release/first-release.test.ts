@@ -4,7 +4,13 @@ import { runCommand } from '../support/processes/command';
 import { copyProject, HOME, pin, settle, type ProjectCopy } from '../support/release/project-copy';
 
 /** Those that need no build of the copy. */
-const CHECKS = ['test/docs/pages/policy', 'test/docs/pages/comparison', 'test/release/home', 'test/release/version', 'test/release/community'];
+const CHECKS = [
+  'test/docs/pages/policy',
+  'test/docs/pages/comparison',
+  'test/release/home',
+  'test/release/version',
+  'test/release/community',
+];
 const OWN_SCOPE = '@team';
 const CHECKS_MS = 600_000;
 
@@ -18,7 +24,8 @@ beforeAll(async () => {
   const { version } = JSON.parse(copy.read('package.json')) as { version: string };
   early = `${version.split('-')[0]!}-rc.98`;
   for (const file of ['package.json', 'package-lock.json']) copy.change(file, `"version": "${version}"`, `"version": "${early}"`);
-  for (const field of ['version', 'appVersion']) copy.change('deploy/helm/weir/Chart.yaml', `\n${field}: ${version}`, `\n${field}: ${early}`);
+  for (const field of ['version', 'appVersion'])
+    copy.change('deploy/helm/weir/Chart.yaml', `\n${field}: ${version}`, `\n${field}: ${early}`);
   copy.change('CHANGELOG.md', `## [${version}] - `, `## [${early}] - 2030-01-01\n\n- ${'Try it. '.repeat(20)}\n\n## [${version}] - `);
   const table = /^# Maintainers[\s\S]*?\n\|---\|---\|---\|---\|\n/.exec(copy.read('MAINTAINERS.md'))![0];
   copy.change('MAINTAINERS.md', table, `${table}| Ann Example | @ann-example | ann@org.example | everything |\n`);
