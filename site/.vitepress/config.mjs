@@ -31,7 +31,7 @@ export default {
       readAsForges(md, { revision: VERSION === UNRELEASED ? 'main' : `v${VERSION}`, copied });
     },
   },
-  // The engines need its width, and its hash is no heading.
+  // The engines need its width, and its hash has the settings of the page Try, not a heading.
   transformPageData: ({ relativePath, frontmatter }) =>
     relativePath === 'try.md' ? { frontmatter: { ...frontmatter, aside: false, outline: false } } : undefined,
   buildEnd: ({ outDir, site }) => {

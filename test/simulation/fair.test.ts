@@ -146,7 +146,7 @@ async function run({ algorithm, members, random, withoutShares }: Run): Promise<
 /** What members may miss of their fair share, or get beyond it. */
 const ERROR = 0.05;
 
-/** Hits are whole: one in a window is no error. */
+/** Hits are whole, so a difference of one in a window is allowed. */
 const ROUNDING = WINDOWS - FIRST;
 
 const SMALL = { name: 'small', weight: 1, asks: steady(60) };

@@ -184,7 +184,7 @@ test.each([
     'the most that is simulated',
     '#requests=9007199254740&unit=second&burst=10000&at=0s+1d&columns=1000&algorithm=token_bucket%2Cfixed_window',
   ],
-  ['a hash that is no setting', '#'],
+  ['a hash without a setting', '#'],
 ])('%s: figures or a message, and the page goes on', async (_what, hash) => {
   const page = await open(hash);
   await page.locator('.results, .failures p').first().waitFor();

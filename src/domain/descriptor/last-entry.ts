@@ -37,7 +37,7 @@ export function memberEntries(entries: readonly Entry[], match: WithLastEntry): 
 }
 
 /** The entries that name the bucket which all requests of the rule share. */
-export function countedEntries(entries: readonly Entry[], { reserve, fair }: WithLastEntry): readonly Entry[] {
-  const last = reserve ?? fair;
+export function countedEntries(entries: readonly Entry[], match: WithLastEntry): readonly Entry[] {
+  const last = lastEntryOf(match);
   return last === undefined || entries.length <= last.level ? entries : entries.slice(0, last.level);
 }

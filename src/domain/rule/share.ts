@@ -14,6 +14,9 @@ export function isDivided(limit: Limit): limit is RateLimit {
   return role === undefined && windowUs <= DIVIDED_WINDOW_US_MAX && isRateLimit(limit) && TRAITS[limit.algorithm].restores !== 'never';
 }
 
+/** The name of the share of a limit without a name. */
+const SHARE_NAME = 'fair_share';
+
 /** Shares of a limit that are kept. Beyond them all are made again. */
 const SHARES_MAX = 256;
 
@@ -76,6 +79,3 @@ function makeShare(whole: RateLimit, hits: number, all: number): Limit {
     ...(whole.overdraft && { overdraft: { max: Math.min(LIMIT_MAX - hits, (whole.overdraft.max ?? whole.capacity) + all - hits) } }),
   };
 }
-
-/** The name of the share of a limit without a name. */
-export const SHARE_NAME = 'fair_share';

@@ -50,8 +50,9 @@ type PendingCounts = Map<ByteString, number>;
 
 interface Divided {
   readonly bucket: string;
+  /** The bucket key names the window, so it stays. */
+  readonly windowUs: number;
   requestsPerUnit: number;
-  windowUs: number;
   fair: Fair;
   /** By the start of their window, counts that are not on the board yet. */
   readonly pending: Map<number, PendingCounts>;
@@ -184,7 +185,6 @@ export class FairShares implements FairLevels {
     const divided = this.dividedOf(asked);
     if (divided === undefined) return;
     divided.requestsPerUnit = configuredOf(asked).requestsPerUnit;
-    divided.windowUs = limit.windowUs;
     divided.fair = fair;
     const startUs = windowStartUs(nowUs, limit.windowUs);
     divided.lastStartUs = startUs;

@@ -157,7 +157,7 @@ describe('the water level', () => {
     );
   });
 
-  test('leaves room for what is asked for at random, and at most 4 %', () => {
+  test('leaves room for random arrivals, and at most 4 %', () => {
     expect(leaveRoom({ hits: 540, weight: 1 }, 600)).toEqual({ hits: 532, weight: 1 });
     expect(leaveRoom({ hits: 50, weight: 1 }, 600)).toEqual({ hits: 48, weight: 1 });
     expect(leaveRoom({ hits: 600, weight: 2 }, 600)).toEqual({ hits: 600, weight: 2 });
