@@ -13,7 +13,7 @@ const BUILDING = [...['typescript', 'esbuild', 'preact', '@preact/signals', 'upl
 /** Comes with one of them. */
 const COMES_ALONG = ['@preact/signals-core'];
 
-/** @typedef {{ readonly version?: string, readonly integrity?: string, readonly dev?: boolean, readonly optional?: boolean }} LockEntry */
+/** @typedef {{ readonly version?: string, readonly integrity?: string, readonly dev?: boolean, readonly optional?: boolean, readonly devOptional?: boolean }} LockEntry */
 /** @typedef {Readonly<Record<string, LockEntry>>} Packages By their folder. */
 
 /** Installs all packages. Resolves to why it failed and what to do, or to undefined. */
@@ -32,7 +32,8 @@ export async function installServingPackages() {
   const { wanted, installed } = readPackages();
   const needed = new Set([...BUILDING, ...COMES_ALONG].map((name) => `node_modules/${name}`));
   const development = Object.keys(wanted).filter((path) => !needed.has(path) && wanted[path]?.dev === true);
-  const serving = Object.keys(wanted).filter((path) => !development.includes(path));
+  // A devOptional package is needed by development and optional packages only, and serving has neither.
+  const serving = Object.keys(wanted).filter((path) => !development.includes(path) && wanted[path]?.devOptional !== true);
   if (areInstalled(serving, { wanted, installed })) return undefined;
   if (development.some((path) => installed[path] !== undefined)) return installNpmPackages();
   const pinned = BUILDING.flatMap((name) => {
