@@ -318,7 +318,7 @@ test(
   STEP_MS,
 );
 
-test('Helm pulls the chart of each version, which starts the image of that version by its digest', async () => {
+test('Helm pulls the chart of each version, which starts the image of that version by its digest and links to its pages', async () => {
   for (const version of [OLD, NEW, OLD]) {
     const place = mkdtempSync(path.join(folder, 'chart-'));
     await output(HELM, ['pull', `oci://${images.address}/org/charts/weir`, '--version', version, '--plain-http', '--destination', place]);
@@ -326,6 +326,9 @@ test('Helm pulls the chart of each version, which starts the image of that versi
     const rendered = await output(HELM, ['template', 'weir', path.join(place, `weir-${version}.tgz`), ...example]);
     expect(rendered).toContain(`image: "${images.address}/org/weir@${versions[version]!.digest}"`);
     expect(rendered).toContain(`app.kubernetes.io/version: ${version}\n`);
+    const readme = await output(HELM, ['show', 'readme', path.join(place, `weir-${version}.tgz`)]);
+    expect(readme).toContain(`](${HOME.repository}/blob/v${version}/docs/kubernetes.md)`);
+    expect(readme).not.toContain('](.');
     const { annotations } = parse(await output(HELM, ['show', 'chart', path.join(place, `weir-${version}.tgz`)])) as {
       annotations: object;
     };

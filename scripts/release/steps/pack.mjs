@@ -33,7 +33,7 @@ export async function pack({ folder, helm }) {
   const image = { name: home.image, layout: 'image', digest: imageDigestOf(layout), sbom: 'sbom/image.cdx.json' };
   const packages = await packPackages(folder, source.createdS);
   writeJson(join(folder, image.sbom), await imageSbom({ root: ROOT, ...source, name: home.image, version }));
-  const chart = await packChart({ folder, helm, version, createdS: source.createdS, charts: home.charts, image });
+  const chart = await packChart({ folder, helm, version, createdS: source.createdS, home, image });
   const provenance = 'provenance.json';
   /** @type {Release} */
   const release = { version, ...source, image, chart, packages, provenance };
@@ -79,14 +79,15 @@ async function packPackages(folder, createdS) {
 /**
  * The chart names the image by its digest. Helm writes the time of the packing into each entry, so the archive is made again without.
  *
- * @param {{ folder: string, helm: string, version: string, createdS: number, charts: string, image: Release['image'] }} input
+ * @param {{ folder: string, helm: string, version: string, createdS: number, home: import('../home/home.mjs').Home, image: Release['image'] }} input
  */
-async function packChart({ folder, helm, version, createdS, charts, image }) {
+async function packChart({ folder, helm, version, createdS, home, image }) {
   const work = mkdtempSync(join(tmpdir(), 'weir-chart-'));
   try {
     const chart = join(work, 'weir');
     cpSync(join(ROOT, 'deploy', 'helm', 'weir'), chart, { recursive: true });
     nameImage(chart, image, version);
+    linkReadme(chart, `${home.repository}/blob/v${version}`);
     await outputOf(helm, ['package', chart, '--destination', work]);
     const file = `chart/weir-${version}.tgz`;
     const archive = join(work, 'weir.tar');
@@ -97,7 +98,7 @@ async function packChart({ folder, helm, version, createdS, charts, image }) {
     renameOver(`${archive}.gz`, join(folder, file));
     // `helm push` writes the time of the file into the manifest.
     utimesSync(join(folder, file), createdS, createdS);
-    return { folder: charts, file, digest: sha256Of(join(folder, file)) };
+    return { folder: home.charts, file, digest: sha256Of(join(folder, file)) };
   } finally {
     rmSync(work, { recursive: true });
   }
@@ -119,6 +120,17 @@ function nameImage(chart, { name, digest }, version) {
   const images = `  artifacthub.io/images: |\n    - name: weir\n      image: ${name}@${digest}\n`;
   const listed = `annotations:\n  artifacthub.io/prerelease: "${isEarly(version)}"\n${images}`;
   writeFileSync(about, readFileSync(about, 'utf8').replace(/^annotations:\n/m, listed));
+}
+
+/**
+ * The archive holds the chart alone, so a link to another file of the repository needs the address of that file.
+ *
+ * @param {string} chart
+ * @param {string} files The address of the root of the repository, at this version.
+ */
+function linkReadme(chart, files) {
+  const readme = join(chart, 'README.md');
+  writeFileSync(readme, readFileSync(readme, 'utf8').replaceAll('](../../../', `](${files}/`));
 }
 
 /** @param {string} folder */
