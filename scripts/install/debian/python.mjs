@@ -10,6 +10,8 @@ const UNPACKED = {
   binary: 'usr/bin/python3',
   env: { PYTHONHOME: '{root}/usr' },
   keeps: /^(?:lib)?python3/,
+  // Many systems have a Python without pip; the two come from one folder.
+  isWhole: true,
 };
 const ADVICE = 'Install python3 with pip (Debian and Ubuntu: `apt-get install python3-pip` as root).';
 

@@ -31,6 +31,7 @@ const TRIPLET = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
  * @property {string} binary Its path in the packages.
  * @property {readonly string[]} [others] Paths of further programs of the packages, which get a command too.
  * @property {RegExp} [keeps] Names of packages that are unpacked though most programs do without.
+ * @property {boolean} [isWhole] Packages that this system has are unpacked too: parts of the program belong into one folder.
  * @property {string} [interpreter] The path of what runs it.
  * @property {Readonly<Record<string, string>>} [env]
  * @property {Readonly<Record<string, string>>} [files] Written beside the packages, by their path.
@@ -76,7 +77,7 @@ export async function unpackProgram(program, unpacked, { cache = CACHE } = {}) {
  * Whether nothing has to be fetched for it.
  *
  * @param {string} program
- * @param {Pick<Unpacked, 'folder' | 'binary'>} unpacked
+ * @param {Pick<Unpacked, 'folder' | 'binary' | 'isWhole'>} unpacked
  */
 export function isUnpacked(program, unpacked) {
   return existsSync(folderOf(program, unpacked));
@@ -86,10 +87,10 @@ export function isUnpacked(program, unpacked) {
  * What was unpacked beside the libraries of this system may lack some elsewhere.
  *
  * @param {string} program
- * @param {{ folder?: string, cache?: string }} unpacked
+ * @param {{ folder?: string, cache?: string, isWhole?: boolean }} unpacked
  */
-function folderOf(program, { folder = program, cache = CACHE }) {
-  return join(cache, isUnpackingForced() ? 'whole' : 'missing', folder);
+function folderOf(program, { folder = program, cache = CACHE, isWhole = false }) {
+  return join(cache, isWhole || isUnpackingForced() ? 'whole' : 'missing', folder);
 }
 
 /**
@@ -98,9 +99,9 @@ function folderOf(program, { folder = program, cache = CACHE }) {
  * @param {Unpacked} unpacked
  * @param {{ cache: string, folder: string }} where
  */
-async function fetchPackages({ packages, keeps }, { cache, folder }) {
+async function fetchPackages({ packages, keeps, isWhole = false }, { cache, folder }) {
   await renewLists(cache);
-  const uris = await apt(cache, [
+  const uris = await apt({ cache, isWhole }, [
     'install',
     '--print-uris',
     '--quiet=2',
@@ -117,7 +118,7 @@ async function fetchPackages({ packages, keeps }, { cache, folder }) {
     const suffix = architecture === 'all' ? '' : `:${architecture}`;
     return `${name}${suffix}=${decodeURIComponent(version ?? '')}`;
   });
-  const fetched = await apt(cache, ['download', '--quiet=2', ...names], folder);
+  const fetched = await apt({ cache, isWhole, cwd: folder }, ['download', '--quiet=2', ...names]);
   return fetched.code === 0 ? undefined : whyNot('apt-get download', fetched, FETCH_TIMEOUT_S);
 }
 
@@ -135,21 +136,20 @@ async function renewLists(cache) {
   const stamp = join(state, 'renewed');
   const renewedMs = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (Date.now() - renewedMs < LISTS_AGE_MS) return;
-  const { code, output } = await apt(cache, ['update', '--quiet=2']);
+  const { code, output } = await apt({ cache }, ['update', '--quiet=2']);
   if (code === 0) writeFileSync(stamp, '');
   else console.error(output);
 }
 
 /**
- * @param {string} cache
+ * @param {{ cache: string, isWhole?: boolean, cwd?: string }} options
  * @param {readonly string[]} args
- * @param {string} [cwd]
  */
-function apt(cache, args, cwd) {
+function apt({ cache, isWhole = false, cwd }, args) {
   const state = join(cache, 'state');
   const settings = {
     'Dir::State': state,
-    'Dir::State::status': isUnpackingForced() ? join(state, 'none') : '/var/lib/dpkg/status',
+    'Dir::State::status': isWhole || isUnpackingForced() ? join(state, 'none') : '/var/lib/dpkg/status',
     'Dir::State::extended_states': join(state, 'extended'),
     'Dir::Cache': cache,
     // Caches of the lists are larger than the lists.

@@ -26,8 +26,14 @@ interface Package {
 const PROGRAM = '#!/bin/sh\necho "$LD_LIBRARY_PATH"; cat "$GREETING"; echo "$@"; exec sleep "${NAP:-0}"\n';
 
 const PACKAGES: readonly Package[] = [
-  { name: 'weir-example', depends: 'libweir-example, adduser', files: { 'usr/bin/weir-example': PROGRAM, 'usr/share/doc/weir/long': 'x' } },
+  {
+    name: 'weir-example',
+    depends: 'libweir-example, adduser, base-passwd',
+    files: { 'usr/bin/weir-example': PROGRAM, 'usr/share/doc/weir/long': 'x' },
+  },
   { name: 'libweir-example', files: { [`usr/lib/${TRIPLET}/inner/libweir.so.1`]: 'no library', 'usr/share/greeting': 'hello\n' } },
+  // Each Debian has a package of this name.
+  { name: 'base-passwd', files: { 'usr/share/part': 'of the program' } },
   { name: 'adduser', files: { 'usr/sbin/adduser': 'changes the system' } },
 ];
 
@@ -54,10 +60,15 @@ function makeRepository(): void {
   writeFileSync(aptConfig, `Dir::Etc::sourcelist "${folder}/sources.list";\nDir::Etc::sourceparts "/dev/null";\n`);
 }
 
-async function unpack(env: Readonly<Record<string, string>> = {}): Promise<CommandResult> {
+interface UnpackOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly isWhole?: boolean;
+}
+
+async function unpack({ env = {}, isWhole = false }: UnpackOptions = {}): Promise<CommandResult> {
   const script = `
     import { unpackProgram } from './scripts/install/debian/unpacked-program.mjs';
-    const unpacked = { packages: 'weir-example', binary: 'usr/bin/weir-example', env: { GREETING: '{root}/usr/share/greeting' } };
+    const unpacked = { packages: 'weir-example', binary: 'usr/bin/weir-example', env: { GREETING: '{root}/usr/share/greeting' }, isWhole: ${isWhole} };
     console.log(JSON.stringify(await unpackProgram('weir-example', unpacked, { cache: ${JSON.stringify(cache)} })));`;
   return runCommand(process.execPath, ['--input-type=module', '-e', script], { env: { APT_CONFIG: aptConfig, ...env } });
 }
@@ -71,7 +82,7 @@ afterAll(() => {
 });
 
 check('a program runs with its libraries and files, and nothing that sets a system up is unpacked', async () => {
-  const { stdout, stderr } = await unpack({ WEIR_TOOLS: 'unpacked' });
+  const { stdout, stderr } = await unpack({ env: { WEIR_TOOLS: 'unpacked' } });
   expect(stderr).toBe('');
   const { path: program } = JSON.parse(stdout) as { path: string };
   expect(program).toBe(path.join(cache, 'whole', 'weir-example', 'bin', 'weir-example'));
@@ -81,6 +92,15 @@ check('a program runs with its libraries and files, and nothing that sets a syst
   expect(existsSync(path.join(root, 'usr', 'sbin'))).toBe(false);
   expect(existsSync(path.join(root, 'usr', 'share', 'doc'))).toBe(false);
   expect(readdirSync(cache).filter((name) => name.startsWith('unfinished'))).toEqual([]);
+});
+
+check('a program of which the system has a part is unpacked with that part only if it must be whole', async () => {
+  const partOf = (kind: string) => path.join(cache, kind, 'weir-example', 'root', 'usr', 'share', 'part');
+  rmSync(path.join(cache, 'whole'), { recursive: true, force: true });
+  expect(await unpack()).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await unpack({ isWhole: true })).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(['missing', 'whole'].map((kind) => existsSync(partOf(kind)))).toEqual([false, true]);
+  rmSync(path.join(cache, 'missing'), { recursive: true });
 });
 
 check('a package that there is not is named by apt, and leaves nothing behind', async () => {
