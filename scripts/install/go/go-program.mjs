@@ -42,19 +42,20 @@ export async function buildGoProgram({ name, path, program, args }) {
 }
 
 /**
- * Builds a program of this repository, again when its source has changed. Its folder of .cache has its name.
+ * Builds a program of this repository, or one whose modules are pinned here, again when its source has changed. Its folder of .cache has its name.
  *
- * @param {{ program: string, source: string }} options `source` is a folder of the repository with go.mod, go.sum and main.go.
+ * @param {{ program: string, source: string, main?: string }} options `source` is a folder of the repository with go.mod and go.sum; `main` is the
+ * package with the program: by default main.go in that folder.
  * @returns {Promise<import('../fetch/tool.mjs').Tool>}
  */
-export function buildGoSource({ program, source }) {
+export function buildGoSource({ program, source, main = '.' }) {
   const folder = join(ROOT, source);
   const hash = createHash('sha256');
-  for (const name of ['go.mod', 'go.sum', 'main.go']) hash.update(readFileSync(join(folder, name)));
+  for (const name of ['go.mod', 'go.sum', ...(main === '.' ? ['main.go'] : [])]) hash.update(readFileSync(join(folder, name)));
   return buildGoProgram({
     name: source,
     path: join(ROOT, '.cache', program, hash.digest('hex').slice(0, 16)),
     program,
-    args: (unfinished) => ['build', '-C', folder, '-mod=readonly', '-o', join(unfinished, program), '.'],
+    args: (unfinished) => ['build', '-C', folder, '-mod=readonly', '-o', join(unfinished, program), main],
   });
 }

@@ -1,18 +1,9 @@
-/** Builds h2spec, which tests an HTTP/2 server against the RFCs, into .cache/h2spec/. */
-import { join } from 'node:path';
-import { ROOT } from '../../process/repository.mjs';
-import { buildGoProgram } from './go-program.mjs';
+/** Builds h2spec, which tests an HTTP/2 server against the RFCs, into .cache/h2spec/. It has no go.mod, so test/clients/h2spec pins its modules. */
 import { installIfMain } from '../fetch/tool.mjs';
-
-const H2SPEC_VERSION = 'v2.2.1+incompatible';
+import { buildGoSource } from './go-program.mjs';
 
 export function installH2spec() {
-  return buildGoProgram({
-    name: `h2spec ${H2SPEC_VERSION}`,
-    path: join(ROOT, '.cache', 'h2spec', H2SPEC_VERSION),
-    program: 'h2spec',
-    args: () => ['install', `github.com/summerwind/h2spec/cmd/h2spec@${H2SPEC_VERSION}`],
-  });
+  return buildGoSource({ program: 'h2spec', source: 'test/clients/h2spec', main: 'github.com/summerwind/h2spec/cmd/h2spec' });
 }
 
 await installIfMain(import.meta.url, installH2spec);

@@ -58,7 +58,7 @@ async function writeModule(go, folder) {
     console.error(ended.output);
     return `k8s.io/kubernetes could not be downloaded: ${failureOf('go', ended, 300)}; its output is above. Check that Go can reach its module proxy, then run the command again.`;
   }
-  const { GoMod: file } = /** @type {{ GoMod: string }} */ (parseJson(ended.output));
+  const { GoMod: file } = /** @type {{ GoMod: string }} */ (parseJson(ended.stdout));
   const libraries = Array.from(readFileSync(file, 'utf8').matchAll(/^\t(k8s\.io\/[a-z0-9-]+) v0\.0\.0$/gm), ([, name]) => name ?? '');
   const lines = [
     'module weir.test/api-server',

@@ -100,7 +100,7 @@ async function writeCustomResources(folder) {
       console.error(ended.output);
       return `${module} could not be downloaded: ${failureOf('go', ended, DOWNLOAD_TIMEOUT_S)}; its output is above. Check that Go can reach its module proxy, then run the command again.`;
     }
-    const { Dir: source } = /** @type {{ Dir: string }} */ (parseJson(ended.output));
+    const { Dir: source } = /** @type {{ Dir: string }} */ (parseJson(ended.stdout));
     for (const file of paths.flatMap((path) => yamlFilesOf(join(source, path)))) await writeDefinitions(file, { name, folder });
   }
   return undefined;
