@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { installSystemProgram } from './system-program.mjs';
 import { installIfMain } from '../fetch/tool.mjs';
 
-/** Where LuaSocket is for the Lua 5.3 of Debian's mod_lua. */
-const LUA_SOCKET = '/usr/share/lua/5.3/socket.lua';
+/** The Lua of mod_lua: Debian 12 has the first, Debian 13 the second. LuaSocket comes for each. */
+const LUA_VERSIONS = ['5.3', '5.4'];
 
 export function installApache() {
   return installSystemProgram({
@@ -13,11 +13,25 @@ export function installApache() {
     packages: { 'apt-get': 'apache2 lua-socket', apk: 'apache2 apache2-lua lua5.4-socket', dnf: 'httpd mod_lua lua-socket', brew: 'httpd' },
     unpacked: {
       binary: 'usr/sbin/apache2',
-      env: { LUA_PATH: '{root}/usr/share/lua/5.3/?.lua;;', LUA_CPATH: '{root}/usr/lib/{triplet}/lua/5.3/?.so;;' },
+      env: Object.fromEntries(LUA_VERSIONS.flatMap(pathsOf)),
     },
     service: 'apache2.service',
-    isComplete: () => existsSync(LUA_SOCKET),
+    isComplete: () => LUA_VERSIONS.some((version) => existsSync(`/usr/share/lua/${version}/socket.lua`)),
   });
+}
+
+/**
+ * Where each version of Lua looks for modules, in a variable of its own.
+ *
+ * @param {string} version
+ * @returns {readonly [string, string][]}
+ */
+function pathsOf(version) {
+  const name = version.replace('.', '_');
+  return [
+    [`LUA_PATH_${name}`, `{root}/usr/share/lua/${version}/?.lua;;`],
+    [`LUA_CPATH_${name}`, `{root}/usr/lib/{triplet}/lua/${version}/?.so;;`],
+  ];
 }
 
 await installIfMain(import.meta.url, installApache);
