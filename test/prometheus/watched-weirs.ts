@@ -9,6 +9,7 @@ import { createClient } from 'redis';
 import { DEFAULT_ALERT_OPTIONS, type AlertOptions } from '../../scripts/generate/monitoring/alerts';
 import { httpRequest } from '../support/clients/http-client';
 import { RlsClient, type AskedDescriptor } from '../support/clients/rls-client';
+import { until } from '../support/clock/until';
 import { writeConfig } from '../support/config/temp-config';
 import { startReceiver } from '../support/events/receiver';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
@@ -17,8 +18,6 @@ import { makeCertificates } from '../support/servers/certificates';
 import { freePort } from '../support/servers/ports';
 import { TcpProxy } from '../support/servers/tcp-proxy';
 import { XdsServer } from '../support/servers/xds-server';
-
-type RedisClient = ReturnType<typeof clientOf>;
 
 function clientOf({ port }: RedisServer) {
   return createClient({ socket: { host: '127.0.0.1', port } });
@@ -115,19 +114,25 @@ descriptors:
   });
   const descriptors = ['open', 'local', 'strict', 'used_up'].map((key) => ({ entries: { [key]: 'x' } }));
   const callers = Callers.overGrpc(weir.grpcPort, (client) => askAll(client, 'outage', descriptors));
+  // A bucket that is full again is gone from Redis, so its name is kept from before.
+  let buckets: readonly string[] = [];
   return {
     weir,
     alerts: ['WeirFailingOpen', 'WeirDecidingWithoutRedis', 'WeirErrorBudgetFastBurn', 'WeirErrorBudgetSlowBurn', 'WeirControlDataStale'],
     alertsAfter: ['WeirHitsLost'],
     begin: async () => {
+      await until(async () => (buckets = await client.keys('outage:*local*')).length > 0);
       proxy.pointTo(await freePort());
       proxy.resetOpen();
     },
     end: async () => {
-      await spoilBuckets(client);
+      // No script counts in a list.
+      for (const key of buckets) await client.multi().del(key).rPush(key, 'foreign').exec();
       proxy.pointTo(redis.port);
     },
-    restore: () => forgetBuckets(client),
+    restore: async () => {
+      for (const key of buckets) await client.del(key);
+    },
     stop: async () => {
       client.destroy();
       await callers.stop();
@@ -135,19 +140,6 @@ descriptors:
       await proxy.stop();
     },
   };
-}
-
-const LOCAL_BUCKETS = 'outage:*local*';
-
-/** Replaces each bucket by a list, which no script counts in. */
-async function spoilBuckets(client: RedisClient): Promise<void> {
-  const keys = await client.keys(LOCAL_BUCKETS);
-  if (keys.length === 0) throw new Error(`no bucket matches ${LOCAL_BUCKETS}: ${(await client.keys('*')).join(' ')}`);
-  for (const key of keys) await client.multi().del(key).rPush(key, 'foreign').exec();
-}
-
-async function forgetBuckets(client: RedisClient): Promise<void> {
-  for (const key of await client.keys(LOCAL_BUCKETS)) await client.del(key);
 }
 
 /** Redis answers, but late; two workers, asked over HTTP alone. Its configuration becomes invalid. */
@@ -200,10 +192,11 @@ descriptors:
   - { key: few, rate_limit: { ${hourly(50)} } }
   - { key: shadow, shadow_mode: true, rate_limit: { ${hourly(1)} } }
   - { key: tried, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1, rollout: ROLLOUT } } }
+  - { key: trial, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1000000, rollout: { by: trial, percent: 100 } } } }
   - { key: punished, rate_limit: { ${hourly(1)} }, penalty: { denials: 1, within: 1m, block: 1h } }
   - { key: tenant, rate_limit: { ${hourly(100)}, events: { at: [100%] } } }
 `.replace('ROLLOUT', rollout(0));
-  const limits = 9;
+  const limits = 10;
   const receiver = await startReceiver(EVENTS_SECRET);
   const secret = path.join(mkdtempSync(path.join(tmpdir(), 'weir-events-')), 'secret');
   writeFileSync(secret, EVENTS_SECRET);
@@ -224,7 +217,7 @@ descriptors:
     },
   });
   const shared = ['hourly', 'daily'].map((key) => ({ entries: { [key]: 'all' } }));
-  const ordinary = ['customer', 'few', 'shadow', 'tried', 'punished', 'tenant'].map((key) => ({ entries: { [key]: 'x' } }));
+  const ordinary = ['customer', 'few', 'shadow', 'tried', 'trial', 'punished', 'tenant'].map((key) => ({ entries: { [key]: 'x' } }));
   const excess: readonly AskedDescriptor[] = [
     ...shared,
     { entries: { busy: 'all' }, hits_addend: { value: '100' } },
