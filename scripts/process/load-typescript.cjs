@@ -12,7 +12,7 @@ const OPTIONS = {
 };
 
 process.setSourceMapsEnabled(true);
-// eslint-disable-next-line @typescript-eslint/no-deprecated -- module.registerHooks(), its successor, is not in Node 20.
+// oxlint-disable-next-line typescript/no-deprecated -- module.registerHooks(), its successor, is not in Node 20.
 require.extensions['.ts'] = compile;
 
 /**

@@ -104,7 +104,7 @@ function needsBuild({ needs = [] }) {
 export function repeatAlone({ stage, file, limitS }) {
   /** @type {HowToRun} */
   const limit = { show: 'pipe', limitS: Math.min(limitS, limitOf(stage)) };
-  if (stage.tool !== undefined) return runTool(stage.tool, limit);
+  if (stage.tool !== undefined) return runTool(stage.tool, { ...limit, env: stage.env });
   const part = file === undefined ? stage : { ...stage, folders: [], files: [file], workers: 1 };
   const { node, env } = runtimes.get(stage) ?? { node: process.execPath, env: {} };
   return runJest(part, { node, env, ...limit, ...placesOf(stage) });
@@ -157,7 +157,7 @@ async function runStage(stage, { isAlone, tools }) {
   if (stage.build === true) return outcomeOf(await buildDist());
   /** @type {HowToRun} */
   const how = { show, limitS: limitOf(stage) };
-  if (stage.tool !== undefined) return runTool(stage.tool, how);
+  if (stage.tool !== undefined) return runTool(stage.tool, { ...how, env: stage.env });
 
   const node = prepared.find((tool) => tool.node !== undefined)?.node ?? process.execPath;
   /** @type {NodeJS.ProcessEnv} */
@@ -176,11 +176,11 @@ function placesOf({ name }) {
 
 /**
  * @param {readonly [string, ...string[]]} tool
- * @param {HowToRun} how
+ * @param {HowToRun & { env: Stage['env'] | undefined }} how
  * @returns {Promise<Outcome>}
  */
-async function runTool([script, ...args], { show, limitS }) {
-  const ended = await run(process.execPath, [join('node_modules', script), ...args], { timeoutS: limitS, output: show });
+async function runTool([script, ...args], { show, limitS, env }) {
+  const ended = await run(process.execPath, [join('node_modules', script), ...args], { timeoutS: limitS, env, output: show });
   const { code, timedOut, output } = ended;
   return { ...(timedOut ? stoppedAfter(limitS) : outcomeOf(code === 0 ? undefined : `exit code ${code}`)), output };
 }

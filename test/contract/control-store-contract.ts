@@ -207,7 +207,7 @@ export function describeControlStore(name: string, open: (nowUs: number) => Prom
       });
       expect(outcome).toMatchObject({ effects: [{ isChanged: false }, { isChanged: true }, { isChanged: true }] });
       const plans = (await store.read(['t', 'u', 'v'].map((of) => keyOf(tenant(of))))).map(
-        (stored) => (stored?.record as TenantRecord).plan,
+        (stored) => (stored!.record as TenantRecord).plan,
       );
       expect(plans).toEqual(['new', 'newer', 'lost']);
     });

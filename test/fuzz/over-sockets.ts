@@ -143,7 +143,7 @@ class FuzzedClient {
     const first = this.source.settings();
     this.check.sent(first);
     this.socket.write(Buffer.concat([PREFACE, first]));
-    for (let life = this.random(LIFE_FRAMES); this.frames < life && !this.isGone();) {
+    for (const life = this.random(LIFE_FRAMES); this.frames < life && !this.isGone();) {
       this.socket.cork();
       for (let count = this.random(30); count > 0; count -= 1) this.send(this.source.next(this.check.waiting));
       this.socket.uncork();

@@ -25,7 +25,13 @@ async function main() {
   const server = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (/** @type {Buffer} */ data) => (log += data.toString()));
-  const ended = new Promise((resolve) => server.once('close', (code, signal) => resolve(code ?? signal)));
+  const ended = /** @type {Promise<number | string | null>} */ (
+    new Promise((resolve) => {
+      server.once('close', (code, signal) => {
+        resolve(code ?? signal);
+      });
+    })
+  );
   const codes = [await firstAnswer(server, () => log)];
   const firstMs = performance.now() - beginMs;
   for (let call = 1; call < input.calls; call += 1) codes.push(await ask());

@@ -77,7 +77,7 @@ test(
 
     const isInstalled = (name: string) => existsSync(path.join(home, 'node_modules', name));
     expect(['typescript', 'redis'].filter(isInstalled)).toEqual(['typescript', 'redis']);
-    expect(['jest', 'eslint', '@swc/core', 'unix-dgram'].filter(isInstalled)).toEqual([]);
+    expect(['jest', 'oxlint', '@swc/core', 'unix-dgram'].filter(isInstalled)).toEqual([]);
   },
   TIMEOUT_MS,
 );

@@ -12,7 +12,7 @@ import { RUNBOOK } from './runbook-link';
 import { serviceSections } from './service-dashboard';
 import { CHOSEN, INSTALLATIONS, ruleVariables, serviceVariables } from './variables';
 
-// eslint-disable-next-line @typescript-eslint/no-deprecated -- Grafana before 12 imports only this form, and newer ones do too
+// oxlint-disable-next-line typescript/no-deprecated -- Grafana before 12 imports only this form, and newer ones do too
 export type Dashboard = PlainJson<Omit<GrafanaDashboard, 'panels'>> & { readonly panels: ReturnType<typeof placed> };
 
 /** Of Grafana 10.4, the oldest version that is maintained; newer ones convert it. */

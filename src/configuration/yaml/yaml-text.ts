@@ -44,6 +44,6 @@ export function parseYamlText(file: ConfigFile, list: ProblemList): ParsedFile {
 
 /** Loads the library only on demand: it costs each thread 20 ms of processor time and 5 MB, and plain YAML does not need it. */
 function loadAnyYaml(): typeof AnyYaml {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import() would make all that reads a text asynchronous
+  // oxlint-disable-next-line typescript/no-require-imports -- an import() would make all that reads a text asynchronous
   return require('./any-yaml') as typeof AnyYaml;
 }

@@ -213,7 +213,7 @@ export function withEdgesOf<Of extends SettledLeg>(legs: readonly Of[], others: 
   return legs.map((leg) => {
     const { edgesUs } = others.find(({ bucketKey }) => bucketKey === leg.bucketKey)?.limit ?? {};
     if (edgesUs === undefined || leg.limit.edgesUs === undefined) return leg;
-    // eslint-disable-next-line no-restricted-syntax -- Only late steps on calendar limits come here, no decision does.
+    // oxlint-disable-next-line weir/no-spread-first -- Only late steps on calendar limits come here, no decision does.
     return { ...leg, limit: { ...leg.limit, edgesUs } };
   });
 }

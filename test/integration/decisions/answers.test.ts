@@ -151,7 +151,7 @@ describe.each(TRANSPORTS)('answers over %s', (transport) => {
       const entries = [{ key: 'k', value: '\xff\xfe' }, ...Array.from({ length: 60 }, () => ({ key: 'k', value: '\xff'.repeat(2000) }))];
       const { dynamicMetadata } = await askRaw({ domain: 'd', descriptors: [{ entries }], hits_addend: 3 });
       expect(dynamicMetadata).toMatchObject({ domain: 'd', hitsAddend: 3 });
-      const [{ entries: shown }] = dynamicMetadata?.descriptors as [{ entries: string[] }];
+      const [{ entries: shown }] = dynamicMetadata!.descriptors as [{ entries: string[] }];
       expect([shown[0], shown[1]]).toEqual(['k=��', `k=${'�'.repeat(1022)}…`]);
     });
   });

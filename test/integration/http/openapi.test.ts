@@ -54,7 +54,7 @@ function check({ method, path }: Expected, { status, headers, body }: HttpRespon
   seen.add(`${method} ${path} ${status}`);
   if (response.content === undefined) return;
   const [type = ''] = (headers['content-type'] ?? '').split(';');
-  const schema = response.content[type]?.schema as { readonly $ref?: string } | undefined;
+  const schema: { readonly $ref?: string } | undefined = response.content[type]?.schema;
   if (schema === undefined) throw new Error(`${method} ${path} answers ${status} as ${type}, which is not documented`);
   if (schema.$ref === undefined) return;
   const validate = validator(schema.$ref.replace(/^.*\//, ''));

@@ -165,7 +165,7 @@ describe.each(FRAMEWORKS)('%s', (framework) => {
     const server = await serve({
       limiter: limiters['a limiter in the process']!,
       descriptors: () => {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error -- any program may
+        // oxlint-disable-next-line typescript/only-throw-error -- any program may
         throw thrown;
       },
     });

@@ -87,7 +87,12 @@ test.each([
   ],
 ])('a plain server on %s loads at most %i modules, and none of a part that no setting asks for', async (_, modulesMax, open) => {
   const { env, stop } = await open();
-  const loaded = await loadedByServing(env).finally(stop);
+  let loaded: readonly string[];
+  try {
+    loaded = await loadedByServing(env);
+  } finally {
+    await stop();
+  }
   expect(loaded.length).toBeLessThanOrEqual(modulesMax);
   const absent =
     /^dist\/(?:state\/top\/live-keys|state\/control\/(?:tenants|control-data|control-follower|file\/control-file\.js|local-control-store)|state\/penalty\/penalties|state\/rollout|state\/events|server\/observability\/events|program\/app\/events|server\/workers\/(?:worker-pool|worker-metrics)|program\/app\/(?:open-workers|deciding\/open-(?:top|control|penalties|rollouts))|administration\/admin\/auth)/;

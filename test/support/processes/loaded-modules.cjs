@@ -6,4 +6,8 @@ const { isMainThread } = require('node:worker_threads');
 
 const { LOADED_MODULES: file } = process.env;
 
-if (isMainThread && file !== undefined) process.on('exit', () => writeFileSync(file, JSON.stringify(Object.keys(require.cache))));
+if (isMainThread && file !== undefined) {
+  process.on('exit', () => {
+    writeFileSync(file, JSON.stringify(Object.keys(require.cache)));
+  });
+}

@@ -227,7 +227,7 @@ test('on random configurations the explained winner of each level is the rule th
           each,
           declared.map(({ spec }) => spec),
         );
-        expect({ key: each.winner?.key, value: each.winner && (each.winner.value ?? '') }).toEqual({
+        expect({ key: each.winner?.key, value: each.winner === undefined ? undefined : (each.winner.value ?? '') }).toEqual({
           key: found?.key,
           value: found?.value,
         });

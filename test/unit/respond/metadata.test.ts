@@ -78,7 +78,7 @@ describe('RESPONSE_DYNAMIC_METADATA', () => {
     const long = 'v'.repeat(METADATA_TEXT_BYTES_MAX);
     const request = requestOf([{ entries: Array.from({ length: 64 }, () => ({ key: 'k', value: long })) }]);
     const metadata = metadataOf({ rules: {}, verdicts: [], request }, on);
-    const [{ entries }] = metadata?.descriptors as unknown as [{ entries: string[] }];
+    const [{ entries }] = metadata!.descriptors as unknown as [{ entries: string[] }];
     expect(entries[0]).toBe(`k=${long.slice(2)}…`);
     expect(entries).toHaveLength(64);
     expect(entries.at(-1)).toBe('…');

@@ -35,7 +35,7 @@ export function createLogger({ level, format, worker, destination = process.stde
 function prettyStream(destination: { write(line: string): unknown }): DestinationStream {
   const isTerminal = 'isTTY' in destination && destination.isTTY === true;
   // Loaded on demand: its 40 modules take 15 ms of CPU, and lines of JSON do without it.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import() would make all that opens a log asynchronous
+  // oxlint-disable-next-line typescript/no-require-imports -- an import() would make all that opens a log asynchronous
   const { prettyFactory } = require('pino-pretty') as typeof PinoPretty;
   // Formats in this process, not in a worker thread, so that a line is written when the call returns.
   const prettify = prettyFactory({
