@@ -88,7 +88,7 @@ local function gather_buckets(group, times, now_us)
     if not first then
       first = take
       bucket.first_take = take
-      take.smallest_limit, take.expiry_limit, take.hits_of_all, take.refund, take.charged, take.is_changed = limit, nil, 0, 0, 0, false
+      take.smallest_limit, take.expiry_limit, take.hits_of_all, take.charged, take.is_changed = limit, nil, 0, 0, false
     elseif limit.requests < first.smallest_limit.requests then
       first.smallest_limit = limit
     end
@@ -100,8 +100,6 @@ local function gather_buckets(group, times, now_us)
     end
     if hits > 0 then
       first.hits_of_all = first.hits_of_all + (take.slot_id and 0 or hits)
-    elseif not take.overdraft_max then
-      first.refund = first.refund - hits
     end
   end
   if has_slots then
@@ -157,7 +155,7 @@ end
 
 -- A refund to a bucket that nobody has used changes nothing, and so does one of a slot that is not there.
 local function refund(of_bucket, hits, slot_id)
-  if hits > 0 and not of_bucket.engine.is_unused(of_bucket.state) then
+  if not of_bucket.engine.is_unused(of_bucket.state) then
     local after = of_bucket.engine.refund(of_bucket.state, hits, slot_id)
     of_bucket.is_changed = of_bucket.is_changed or after ~= of_bucket.state
     of_bucket.state = after
@@ -189,7 +187,7 @@ local function charge_reports(takes)
   end
 end
 
--- Charges admissions that fit, as often as the group is allowed; then usage reports; and applies refunds last.
+-- Charges admissions that fit, as often as the group is allowed; then usage reports; and applies refunds last, each by itself: their sum may not be exact.
 local function apply_takes(group, allowed)
   local takes = group.takes
   for i = 1, #takes do
@@ -213,10 +211,7 @@ local function apply_takes(group, allowed)
   end
   for i = 1, #takes do
     local take = takes[i]
-    if take.of_bucket == take and allowed > 0 then
-      refund(take, take.refund)
-    end
-    if take.overdraft_max then
+    if take.hits < 0 and (take.overdraft_max or allowed > 0) then
       refund(take.of_bucket, -take.hits, take.slot_id)
     end
   end

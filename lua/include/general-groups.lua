@@ -26,7 +26,6 @@ local function take_of(algorithm, kind, descriptor, hits, limit, overdraft_max)
     smallest_limit = nil,
     expiry_limit = nil,
     hits_of_all = nil,
-    refund = nil,
     charged = nil,
     cut = nil,
     state = nil,

@@ -9,21 +9,12 @@ import { RedisControlStore } from '../../src/state/control/redis/redis-control-s
 import { describeControlStore, SMALL_BOUNDS } from './control-store-contract';
 import { describeTenantTree } from './tenant-tree-contract';
 import { setClock, loadClockedScript } from '../support/redis/clocked-script';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
-import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { redisOfFile } from '../support/redis/redis-of-file';
 
-let server: RedisServer;
-let redis: ClockedRedis;
+const redis = redisOfFile();
 const folder = mkdtempSync(path.join(tmpdir(), 'weir-control-'));
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
+afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 

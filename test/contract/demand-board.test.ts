@@ -4,21 +4,9 @@ import type { DemandBoard, DemandWindow } from '../../src/state/fair/demand-boar
 import { MEMBERS_MAX } from '../../src/state/fair/demand-board';
 import { MemoryDemandBoard } from '../../src/state/fair/memory-demand-board';
 import { RedisDemandBoard } from '../../src/state/fair/redis-demand-board';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
-import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { redisOfFile } from '../support/redis/redis-of-file';
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 const MINUTE_US = 60_000_000;
 const WINDOW: DemandWindow = { bucket: '1{d}fw60|k=v', startUs: 1_800_000_000_000_000, windowUs: MINUTE_US };

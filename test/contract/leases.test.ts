@@ -6,8 +6,8 @@ import { MemoryStore } from '../../src/state/store/memory/memory-store';
 import type { AdjustOutcome, GroupOutcome, Store } from '../../src/state/store/port/store';
 import { StoreError } from '../../src/state/store/port/store-error';
 import { groupOf, take } from '../support/decisions/groups';
-import { emptied, openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { emptied, type ClockedRedis } from '../support/redis/redis-store';
+import { redisOfFile } from '../support/redis/redis-of-file';
 import { figure } from '../support/docs/figure';
 import { casesOf } from '../support/random/form';
 import { randomFrom, seeded, type Random } from '../support/random/random';
@@ -173,18 +173,7 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 /** An empty store at each call. */
 const STORES: Readonly<Record<string, () => Promise<ClockedStore>>> = {

@@ -8,25 +8,14 @@ import { BatchingStore } from '../../src/state/store/layers/batching-store';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';
 import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { adjustment } from '../support/decisions/groups';
-import { emptied, openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { emptied, storeOptions } from '../support/redis/redis-store';
+import { redisOfFile } from '../support/redis/redis-of-file';
 import { describeStore } from './store-contract';
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 test('the store reports that nothing ran when it has no connection', async () => {
-  const store = new RedisStore(storeOptions(server.port));
+  const store = new RedisStore(storeOptions(redis.port));
   await expect(store.adjust([adjustment('a')])).rejects.toMatchObject({ reason: 'connection', mayHaveRun: false });
   await store.close();
 });

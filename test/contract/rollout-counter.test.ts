@@ -5,21 +5,9 @@ import { RedisRolloutCounter } from '../../src/state/rollout/redis-rollout-count
 import type { PartCounts, RolloutCounter } from '../../src/state/rollout/rollout-counter';
 import { measure } from '../../src/state/rollout/rollout-watch';
 import { loadClockedScript, setClock } from '../support/redis/clocked-script';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
-import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { redisOfFile } from '../support/redis/redis-of-file';
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 const START_US = 1_800_000_000_000_000;
 const NAME = { domain: 'd/é', rule: 'path_/payment.client' };

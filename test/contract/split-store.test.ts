@@ -8,23 +8,12 @@ import { SplitStore, type SplitStoreOptions } from '../../src/state/store/layers
 import type { Store } from '../../src/state/store/port/store';
 import { BucketError } from '../../src/state/store/port/store-error';
 import { groupOf, take } from '../support/decisions/groups';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
-import { emptied, openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { redisOfFile } from '../support/redis/redis-of-file';
+import { emptied } from '../support/redis/redis-store';
 import { describeStore, type StoreUnderTest } from './store-contract';
 
-let server: RedisServer;
-let redis: ClockedRedis;
+const redis = redisOfFile();
 const lost: number[] = [];
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
 
 /** In no scenario is any. */
 afterEach(() => {

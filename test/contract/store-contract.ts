@@ -157,6 +157,16 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         ]);
       });
 
+      test.each([
+        [2, 1, 2 ** 53 - 1],
+        [6, 3, 2 ** 53 - 3],
+      ])('refunds whose sum is no double are exact: %i used, 2^53 and %i back', async (used, back, left) => {
+        const limit = { ...LIMITS.budget, requestsPerUnit: 0, capacity: 0 };
+        await decide(groupOf([take('a', { limit, hits: used, overdraftMax: used })]));
+        const decided = await decide(groupOf([take('a', { limit, hits: -(2 ** 53) }), take('a', { limit, hits: -back })]));
+        expect(decided.verdicts.map((verdict) => verdict.remaining)).toEqual([left, left]);
+      });
+
       test('a sum above the capacity has the retry time "never"', async () => {
         const decided = await decide(groupOf([take('a', { hits: 6 }), take('a', { hits: 6 })]));
         expect(decided.verdicts.map((verdict) => verdict.retryAfterUs)).toEqual([NEVER, NEVER]);

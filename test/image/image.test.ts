@@ -86,7 +86,7 @@ test(
       writes: ['EROFS', 'EROFS', 'EROFS', 'EROFS'],
       hasConsole: true,
     });
-    expect(seen.log).toContain('The limits are those of the example in /app/deploy/example, because nothing says where yours are');
+    expect(seen.log).toContain('the limits are those of the example in /app/deploy/example, because nothing says where yours are');
     const [app, packages] = [await mebibytesOf('app'), await mebibytesOf('app/node_modules')];
     figure(
       `${app.toFixed(1)} MiB above the base image, ${packages.toFixed(1)} of them packages; first decision ${Math.round(seen.firstMs)} ms after the start; ${Math.round(seen.rssMiB)} MiB resident`,

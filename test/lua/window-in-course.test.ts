@@ -5,8 +5,8 @@ import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { loadClockedScripts } from '../support/redis/clocked-script';
 import { groupOf, take, TEN_PER_SECOND } from '../support/decisions/groups';
 import { decided } from '../support/decisions/outcomes';
-import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { storeOptions } from '../support/redis/redis-store';
+import { redisOfFile } from '../support/redis/redis-of-file';
 
 const START_US = 1_800_000_000_000_000;
 const MINUTE_US = 60_000_000;
@@ -16,18 +16,7 @@ const MARKED_TTL_MS = 500_000;
 
 const WINDOW = { ...TEN_PER_SECOND, algorithm: 'fixed_window', windowUs: MINUTE_US } as const;
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 beforeEach(async () => {
   await redis.client.flushAll();
@@ -131,7 +120,7 @@ test('windows of the older text and of numbers that Redis does not increase keep
 test('a user without the right to INCRBY writes with SET, and keeps the TTL', async () => {
   await begin('a', 'b');
   await redis.client.sendCommand(['ACL', 'SETUSER', 'weir', 'reset', 'on', '>secret', '~*', '+@all', '-incrby']);
-  const { server: at, ...options } = storeOptions(server.port);
+  const { server: at, ...options } = storeOptions(redis.port);
   const store = new RedisStore({ ...options, server: { ...at, username: 'weir', password: 'secret' }, scripts: loadClockedScripts() });
   try {
     await store.connect({ waitMs: WAIT_MS });

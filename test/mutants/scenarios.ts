@@ -925,7 +925,10 @@ function decisions(): readonly Scenario[] {
         }),
       ),
     },
-    { name: 'two refunds are one sum', calls: inTurn([0, take('a', { hits: 9 })], [0, take('a', { hits: -2 }), take('a', { hits: -3 })]) },
+    {
+      name: 'two refunds on one bucket',
+      calls: inTurn([0, take('a', { hits: 9 })], [0, take('a', { hits: -2 }), take('a', { hits: -3 })]),
+    },
     { name: 'an enforced take denies', calls: inTurn([0, take('a'), take('b', { hits: 11 })], [0, take('a')]) },
     {
       name: 'a denied group of two takes says when its own buckets are full, not those of the group before it that had its shape',

@@ -7,8 +7,7 @@ import type { Store } from '../../src/state/store/port/store';
 import { groupOf, take } from '../support/decisions/groups';
 import { decided } from '../support/decisions/outcomes';
 import { randomFrom } from '../support/random/random';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
-import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { redisOfFile } from '../support/redis/redis-of-file';
 
 const BUDGET = 2 ** 40;
 const MONTH_US = 30 * 86_400_000_000;
@@ -27,19 +26,8 @@ interface Call {
   readonly isReport: boolean;
 }
 
-let server: RedisServer;
-let redis: ClockedRedis;
+const redis = redisOfFile();
 let memoryNowUs = START_US;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
 
 function monthOfCalls(): readonly Call[] {
   const random = randomFrom();

@@ -9,8 +9,7 @@ import type { GroupOutcome } from '../../src/state/store/port/store';
 import { encodeTakes } from '../../src/state/store/redis/take-wire';
 import { decideGroup } from '../support/decisions/decide-group';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../support/decisions/groups';
-import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { redisOfFile } from '../support/redis/redis-of-file';
 import { seeded } from '../support/random/random';
 import { schedules } from '../support/random/schedules';
 
@@ -20,20 +19,9 @@ const TIMES_MAX = 200;
 const START_US = 1_800_000_000_000_000;
 const FOLDABLE = ALGORITHMS.filter((algorithm) => algorithm !== 'sliding_window_log');
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
+const redis = redisOfFile();
 
 beforeEach(() => redis.client.flushAll());
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
 
 /** The groups as one call names them: by number, each as often as its number comes. */
 interface Burst {

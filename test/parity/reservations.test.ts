@@ -13,8 +13,7 @@ import { ReservationModel, type ModelAnswer } from '../support/model/reservation
 import { decided } from '../support/decisions/outcomes';
 import { isLong } from '../support/random/form';
 import { randomFrom, seeded, seededInFull } from '../support/random/random';
-import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { redisOfFile } from '../support/redis/redis-of-file';
 import { leg, makeStep, randomSteps, type Outcome, type ReservationStep as Step } from '../support/random/reservation-schedules';
 
 /** Schedules against the model: each some 40 ms, most of it Redis. */
@@ -23,19 +22,8 @@ const SCHEDULES_TIMEOUT_MS = 1_200_000;
 const START_US = 1_800_000_000_000_000;
 const DAY_US = 86_400_000_000;
 
-let server: RedisServer;
-let redis: ClockedRedis;
+const redis = redisOfFile();
 let nowUs = START_US;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
 
 function openBoth(): { readonly memory: Reservations; readonly inRedis: Reservations; readonly store: MemoryStore } {
   const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 10_000 });

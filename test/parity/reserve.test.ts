@@ -12,8 +12,7 @@ import { makeReserve, partKept, RESERVE_PARTS, type Reserve } from '../../src/do
 import { decideGroup } from '../support/decisions/decide-group';
 import { figure } from '../support/docs/figure';
 import { Model } from '../support/model/model';
-import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { redisOfFile } from '../support/redis/redis-of-file';
 import { seeded } from '../support/random/random';
 import { nextNowUs, START_US } from '../support/random/schedules';
 
@@ -22,18 +21,7 @@ const TIMEOUT_MS = 120_000;
 const KEY = 'bucket';
 const CLASSES = ['critical', 'high', 'elevated'];
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 interface Asked {
   /** Undefined: it says none. */

@@ -8,8 +8,7 @@ import type { BucketWrite } from '../../src/domain/decide/decide-group';
 import { adjustBucket } from '../../src/domain/decide/adjust-bucket';
 import { decideGroup } from '../support/decisions/decide-group';
 import { packState } from '../support/redis/pack-state';
-import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
-import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { redisOfFile } from '../support/redis/redis-of-file';
 import { seeded } from '../support/random/random';
 import {
   HIT_ALGORITHMS,
@@ -24,18 +23,7 @@ import { slotSchedules } from '../support/random/slot-schedules';
 const RUNS = 1_000;
 const TIMEOUT_MS = 120_000;
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 test.each([...HIT_ALGORITHMS, undefined])(
   'twins of %s agree (undefined: any mix)',

@@ -49,8 +49,6 @@ interface GroupBucket {
   newSlots: Set<string> | undefined;
   /** The part of `hits` that admissions that fit are charged. */
   charged: number;
-  /** Hits to refund, without usage reports. */
-  refund: number;
   readonly stored: BucketState | undefined;
   state: BucketState;
   isChanged: boolean;
@@ -114,7 +112,7 @@ function gatherBuckets({ group, buckets, nowUs }: DecideGroupInput): readonly Gr
   const byKey = takes.length > LOOKED_THROUGH_MAX ? new Map<string, GroupBucket>() : undefined;
   let hasSlots = false;
   for (let i = 0; i < takes.length; i += 1) {
-    const { bucketKey, limit, hits, overdraftMax, slotId } = takeAt(takes, i);
+    const { bucketKey, limit, hits, slotId } = takeAt(takes, i);
     let bucket = byKey === undefined ? lookThrough(ofTakes, i, bucketKey) : byKey.get(bucketKey);
     if (bucket === undefined) {
       const engine = TRAITS[limit.algorithm].engine;
@@ -129,7 +127,6 @@ function gatherBuckets({ group, buckets, nowUs }: DecideGroupInput): readonly Gr
         hits: 0,
         newSlots: undefined,
         charged: 0,
-        refund: 0,
         stored,
         state,
         isChanged: false,
@@ -141,7 +138,6 @@ function gatherBuckets({ group, buckets, nowUs }: DecideGroupInput): readonly Gr
     if (isSlower(limit, bucket.expiryLimit)) bucket.expiryLimit = limit;
     if (slotId !== undefined) hasSlots = true;
     else if (hits > 0) bucket.hits += hits;
-    if (hits < 0 && overdraftMax === undefined) bucket.refund -= hits;
     ofTakes[i] = bucket;
   }
   for (let i = 0; i < takes.length; i += 1) {
@@ -187,7 +183,10 @@ function isSlower(limit: BucketLimit, than: BucketLimit | undefined): boolean {
   return limit.requestsPerUnit > 0 && limit.requestsPerUnit < (than?.requestsPerUnit ?? Infinity);
 }
 
-/** Charges admissions that fit, unless the request is over, then usage reports; then applies refunds in the same order. */
+/**
+ * Charges admissions that fit, unless the request is over, then usage reports; then applies refunds. Each refund is applied by itself, because a
+ * sum of refunds may be above 2^53, where it is not exact.
+ */
 function applyTakes({ takes, ofTakes, verdicts, overLimit }: ApplyTakesInput): void {
   let hasReports = false;
   let hasSlots = false;
@@ -201,10 +200,8 @@ function applyTakes({ takes, ofTakes, verdicts, overLimit }: ApplyTakesInput): v
   if (hasSlots && !overLimit) chargeNewSlots({ takes, ofTakes, verdicts });
   if (hasReports) chargeReports({ takes, ofTakes, verdicts });
   for (let i = 0; i < takes.length; i += 1) {
-    const bucket = bucketAt(ofTakes, i);
-    if (bucket.first === i && !overLimit) refund(bucket, bucket.refund);
     const { hits, overdraftMax, slotId } = takeAt(takes, i);
-    if (overdraftMax !== undefined) refund(bucket, -hits, slotId);
+    if (hits < 0 && (overdraftMax !== undefined || !overLimit)) refund(bucketAt(ofTakes, i), -hits, slotId);
   }
 }
 
@@ -246,7 +243,7 @@ function charge(bucket: GroupBucket, hits: number, slotId?: string): void {
 
 /** A refund of an unused bucket changes nothing. */
 function refund(bucket: GroupBucket, hits: number, slotId?: string): void {
-  if (hits <= 0 || bucket.engine.isUnused(bucket.state)) return;
+  if (bucket.engine.isUnused(bucket.state)) return;
   const after = bucket.engine.refund(bucket.state, hits, slotId);
   if (after === bucket.state) return;
   bucket.state = after;

@@ -169,14 +169,14 @@ function logConfiguration({ settings, storeChoice, rules, log }: ProcessOptions,
   if (example !== undefined) {
     log.warn(
       event('example_served', { path: example }),
-      `The limits are those of the example in ${example}, because nothing says where yours are: mount a directory of YAML files and set RUNTIME_ROOT, or use --config.`,
+      `the limits are those of the example in ${example}, because nothing says where yours are: mount a directory of YAML files and set RUNTIME_ROOT, or use --config`,
     );
   }
   log.info(event('default_algorithm', { algorithm: compile.defaultAlgorithm }), reason);
   if (compile.defaultOverdraft)
     log.info(
       event('default_overdraft'),
-      "A descriptor's own hits are charged in full, also past the limit, unless DEFAULT_OVERDRAFT or overdraft: says otherwise.",
+      "a descriptor's own hits are charged in full, also past the limit, unless DEFAULT_OVERDRAFT or overdraft: says otherwise",
     );
   if (storeChoice.kind === 'redis' && settings.failureModeInstances === 1) {
     log.info(

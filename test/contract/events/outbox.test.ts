@@ -6,21 +6,9 @@ import { MemoryOutbox } from '../../../src/state/events/memory-outbox';
 import { RedisOutbox } from '../../../src/state/events/redis-outbox';
 import { randomFrom, seeded } from '../../support/random/random';
 import { loadClockedScript, setClock } from '../../support/redis/clocked-script';
-import { startRedis, type RedisServer } from '../../support/redis/redis-server';
-import { openClockedRedis, type ClockedRedis } from '../../support/redis/redis-store';
+import { redisOfFile } from '../../support/redis/redis-of-file';
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 const START_MS = 1_800_000_000_000;
 

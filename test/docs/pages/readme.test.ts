@@ -35,7 +35,7 @@ function shownLine(start: string): string {
 test('npm start prints the output in the README', async () => {
   // The last of its lines comes once all ports are open, one of which said that it is there.
   await until(() => weir.output().includes('INFO: Weir'));
-  for (const start of ['INFO: Limits', 'INFO: Weir']) {
+  for (const start of ['INFO: limits', 'INFO: Weir']) {
     const [text] = shownLine(start).split(' …');
     const told = weir.output().replaceAll(/\b\d{4,5}\b/g, 'PORT');
     expect(told).toContain(text!.replaceAll(/\b\d{4,5}\b/g, 'PORT'));

@@ -15,3 +15,10 @@ test('every log code is used by a line', () => {
   );
   expect([...used].sort()).toEqual(Object.keys(LOG_EVENTS).sort());
 });
+
+test('a sentence of the log begins with a small letter, unless with a name', () => {
+  const first = sourceFiles().flatMap(({ text }) =>
+    Array.from(text.matchAll(/(?<!this\.)\bevent\((?:[^()]|\([^()]*\))*\),\s*['"`]([A-Z][a-z]*)\b/g), ([, word]) => word),
+  );
+  expect([...new Set(first)].sort()).toEqual(['Redis', 'Weir']);
+});

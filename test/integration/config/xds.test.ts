@@ -114,7 +114,7 @@ test('the first configuration decides, in fixed windows, and the log names its s
   const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/rlconfig`);
   expect(body).toContain('d.one: unit=YEAR requests_per_unit=2');
   expect(weir.output()).toContain(
-    `Limits use fixed_window by default, as in envoyproxy/ratelimit: the configuration comes from the management server at localhost:${server.port}.`,
+    `limits use fixed_window by default, as in envoyproxy/ratelimit: the configuration comes from the management server at localhost:${server.port}, and the RUNTIME_* settings have no effect`,
   );
   expect(server.told[0]!.request).toMatchObject({
     node: { id: 'a-node', metadata: { fields: { zone: { stringValue: 'a' } } }, user_agent_name: 'weir' },
@@ -401,7 +401,7 @@ describe('TLS', () => {
     // Of all the others each has a test that shows what it does.
     expect(without.filter((name) => !/^(GRPC_SERVER_TLS_CA_CERT|USE_PROMETHEUS|PROMETHEUS_.*)$/.test(name))).toEqual([]);
     expect(without).toContain('GRPC_SERVER_TLS_CA_CERT');
-    expect(weir.output()).toContain('The RUNTIME_* settings have no effect');
+    expect(weir.output()).toContain('the RUNTIME_* settings have no effect');
     const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/rlconfig`);
     expect(body).toContain(
       'default/eg/http.httproute/default/r/rule/0/match/0/*_httproute/default/r/rule/0/match/0/*.rule-0-match-0_rule-0-match-0: unit=SECOND requests_per_unit=3',

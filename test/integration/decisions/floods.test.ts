@@ -73,11 +73,11 @@ test(
     expect(await loginsOf('alice')).toBe(0);
     expect(await metric('weir_memory_store_evictions_total')).toBeGreaterThanOrEqual(0.5 * buckets);
     expect(await metric('weir_memory_store_used_up_evictions_total')).toBe(0);
-    expect(weir.output()).toMatch(/The memory store is full: since the start it evicted \d+ partly used buckets/);
+    expect(weir.output()).toMatch(/the memory store is full: since the start it evicted \d+ partly used buckets/);
     await flood('code', 1.5 * buckets);
     expect(await loginsOf('alice')).toBe(5);
     expect(await metric('weir_memory_store_used_up_evictions_total')).toBeGreaterThan(0);
-    expect(weir.output()).toMatch(/The memory store is full: since the start it evicted \d+ used-up limits/);
+    expect(weir.output()).toMatch(/the memory store is full: since the start it evicted \d+ used-up limits/);
   },
   TIMEOUT_MS,
 );

@@ -113,7 +113,7 @@ test('a configuration from RUNTIME_ROOT takes reports by default, one from --con
   };
   await withWeir({ env: { ...env, CACHE_KEY_PREFIX: 'c:' } }, async ({ weir, client }) => {
     expect(await askByCost(client, 4)).toEqual([200, 200, 200, 429]);
-    expect(weir.output()).toContain("A descriptor's own hits are charged in full");
+    expect(weir.output()).toContain("a descriptor's own hits are charged in full");
   });
   await withWeir({ env: { ...env, CACHE_KEY_PREFIX: 'd:', DEFAULT_OVERDRAFT: 'false' } }, async ({ client }) => {
     // The third cost does not fit into 1, and is not charged.

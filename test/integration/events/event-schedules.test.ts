@@ -9,8 +9,7 @@ import { CLEAR, limitWith } from '../../support/events/watched';
 import { entriesOf, levelOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
 import { randomFrom, seeded, type Random } from '../../support/random/random';
 import { loadClockedScript } from '../../support/redis/clocked-script';
-import { startRedis, type RedisServer } from '../../support/redis/redis-server';
-import { openClockedRedis, type ClockedRedis } from '../../support/redis/redis-store';
+import { redisOfFile, type RedisOfFile } from '../../support/redis/redis-of-file';
 
 const HOUR_US = 3_600_000_000;
 const START_US = 500_000 * HOUR_US;
@@ -18,25 +17,14 @@ const LINES = [30, 50, 80, 100];
 const BUCKETS = 4;
 const INSTANCES = 3;
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 interface Instance {
   readonly decide: Decide;
   readonly queue: MarkQueue;
 }
 
-function outboxOn({ store }: ClockedRedis): RedisOutbox {
+function outboxOn({ store }: RedisOfFile): RedisOutbox {
   const scripts = {
     add: loadClockedScript('event-add'),
     claim: loadClockedScript('event-claim'),

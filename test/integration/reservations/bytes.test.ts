@@ -3,9 +3,8 @@
 import { recordBytesOf, RECORD_BYTES_MAX } from '../../../src/state/reservation/reservation-wire';
 import { RecordTable } from '../../../src/state/reservation/record-table';
 import { heldRecord, unknownRecord } from '../../../src/domain/decide/reservation';
-import { startRedis, type RedisServer } from '../../support/redis/redis-server';
+import { redisOfFile } from '../../support/redis/redis-of-file';
 import { ClockedReservations } from '../../support/redis/clocked-reservations';
-import { openClockedRedis, type ClockedRedis } from '../../support/redis/redis-store';
 import { leg } from '../../support/random/reservation-schedules';
 
 const START_US = 1_800_000_000_000_000;
@@ -20,18 +19,7 @@ const LARGE = Array.from({ length: 28 }, (_, i) => leg(`1{d}fw|${'"'.repeat(180)
 /** Bytes that an id may leave for a day, as SECURITY.md says. */
 const FEW_HUNDRED = 300;
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 beforeEach(async () => {
   await redis.client.flushAll();

@@ -8,26 +8,14 @@ import { groupOf, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { leg } from '../../support/random/reservation-schedules';
 import { ClockedReservations } from '../../support/redis/clocked-reservations';
-import { openClockedRedis, type ClockedRedis } from '../../support/redis/redis-store';
-import { startRedis, type RedisServer } from '../../support/redis/redis-server';
+import { redisOfFile } from '../../support/redis/redis-of-file';
 
 const DAY_US = 86_400_000_000;
 const START_US = 20_000 * DAY_US;
 const NAME = { tag: 'd', id: 'late' };
 
-let server: RedisServer;
-let redis: ClockedRedis;
+const redis = redisOfFile();
 let nowUs: number;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
 
 /** A limit of a calendar day, with the edges of that day and the next. */
 function dayLeg(day: number): Leg {

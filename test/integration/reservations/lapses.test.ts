@@ -1,9 +1,8 @@
 /** 100,000 reservations that lapse at once come back in bounded runs, and decisions wait for few of them. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startRedis, type RedisServer } from '../../support/redis/redis-server';
+import { redisOfFile } from '../../support/redis/redis-of-file';
 import { ClockedReservations } from '../../support/redis/clocked-reservations';
-import { openClockedRedis, type ClockedRedis } from '../../support/redis/redis-store';
 import { leg } from '../../support/random/reservation-schedules';
 import { Sweeper } from '../../../src/state/reservation/sweeper';
 import { figure } from '../../support/docs/figure';
@@ -22,18 +21,7 @@ const AT_ONCE = 20;
 /** Runs that are sent together. */
 const TOGETHER = 2;
 
-let server: RedisServer;
-let redis: ClockedRedis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await openClockedRedis(server);
-});
-
-afterAll(async () => {
-  await redis.close();
-  await server.stop();
-});
+const redis = redisOfFile();
 
 beforeEach(async () => {
   await redis.client.flushAll();

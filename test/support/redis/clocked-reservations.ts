@@ -6,7 +6,7 @@ import type { StepOutcome } from '../../../src/state/reservation/reservations';
 import { groupOf, take } from '../decisions/groups';
 import { decided } from '../decisions/outcomes';
 import { loadClockedScript } from './clocked-script';
-import type { ClockedRedis } from './redis-store';
+import type { RedisOfFile } from './redis-of-file';
 
 const DAY_US = 86_400_000_000;
 
@@ -18,7 +18,7 @@ export class ClockedReservations {
   readonly reservations: RedisReservations;
 
   constructor(
-    private readonly redis: ClockedRedis,
+    private readonly redis: RedisOfFile,
     options: Partial<RedisReservationsOptions> = {},
   ) {
     this.reservations = new RedisReservations({

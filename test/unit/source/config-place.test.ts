@@ -213,7 +213,7 @@ describe('The source and its algorithm', () => {
     const own = readSettings({ DEFAULT_ALGORITHM: 'token_bucket' });
     expect(chooseDefaultAlgorithm({ source: runtime, settings: own })).toEqual({
       algorithm: 'token_bucket',
-      reason: 'Limits use token_bucket by default: DEFAULT_ALGORITHM is set.',
+      reason: 'limits use token_bucket by default: DEFAULT_ALGORITHM is set',
     });
   });
 });

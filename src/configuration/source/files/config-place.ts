@@ -72,17 +72,17 @@ export function chooseDefaultAlgorithm({ source, settings }: { source: ConfigPla
 } {
   const { defaultAlgorithm } = settings;
   if (defaultAlgorithm !== undefined) {
-    return { algorithm: defaultAlgorithm, reason: `Limits use ${defaultAlgorithm} by default: DEFAULT_ALGORITHM is set.` };
+    return { algorithm: defaultAlgorithm, reason: `limits use ${defaultAlgorithm} by default: DEFAULT_ALGORITHM is set` };
   }
   if (source.kind === 'runtime') {
-    const reason = `Limits use ${REFERENCE_ALGORITHM} by default, as in envoyproxy/ratelimit: the configuration comes from RUNTIME_ROOT.`;
+    const reason = `limits use ${REFERENCE_ALGORITHM} by default, as in envoyproxy/ratelimit: the configuration comes from RUNTIME_ROOT`;
     return { algorithm: REFERENCE_ALGORITHM, reason };
   }
   if (source.kind === 'xds') {
-    const reason = `Limits use ${REFERENCE_ALGORITHM} by default, as in envoyproxy/ratelimit: the configuration comes from the management server at ${source.server}. The RUNTIME_* settings have no effect.`;
+    const reason = `limits use ${REFERENCE_ALGORITHM} by default, as in envoyproxy/ratelimit: the configuration comes from the management server at ${source.server}, and the RUNTIME_* settings have no effect`;
     return { algorithm: REFERENCE_ALGORITHM, reason };
   }
-  return { algorithm: PREFERRED_ALGORITHM, reason: `Limits use ${PREFERRED_ALGORITHM} by default: the configuration comes from --config.` };
+  return { algorithm: PREFERRED_ALGORITHM, reason: `limits use ${PREFERRED_ALGORITHM} by default: the configuration comes from --config` };
 }
 
 /**

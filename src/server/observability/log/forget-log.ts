@@ -31,17 +31,17 @@ export class ForgetLog {
       this.throttled.log(
         'used up',
         () =>
-          `The memory store is full: since the start it evicted ${store.usedUpEvictions} used-up limits, each of which admits its whole limit again. ${this.advice()}`,
+          `the memory store is full: since the start it evicted ${store.usedUpEvictions} used-up limits, each of which admits its whole limit again; ${this.advice()}`,
       );
     else
       this.throttled.log(
         'partly used',
         () =>
-          `The memory store is full: since the start it evicted ${store.evictions - store.usedUpEvictions} partly used buckets, each of which admits its used hits again. ${this.advice()}`,
+          `the memory store is full: since the start it evicted ${store.evictions - store.usedUpEvictions} partly used buckets, each of which admits its used hits again; ${this.advice()}`,
       );
   }
 
   private advice(): string {
-    return `Raise MEMORY_BUCKETS_MAX (${this.options.bucketsMax}), or count in Redis.`;
+    return `raise MEMORY_BUCKETS_MAX (${this.options.bucketsMax}), or count in Redis`;
   }
 }

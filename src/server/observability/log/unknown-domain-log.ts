@@ -29,7 +29,7 @@ export class UnknownDomainLog {
     const count = this.requests === 1 ? '' : ` (${this.requests} requests for unknown domains since the last message)`;
     this.options.log.warn(
       event('domain_not_found', { domain: text, requests: this.requests }),
-      `A request names the domain ${JSON.stringify(text)}, which is not configured, and gets OK without a limit; configure the domain, or correct it in Envoy's rate limit filter${count}`,
+      `a request names the domain ${JSON.stringify(text)}, which is not configured, and gets OK without a limit; configure the domain, or correct it in Envoy's rate limit filter${count}`,
     );
     this.lastMs = nowMs;
     this.requests = 0;

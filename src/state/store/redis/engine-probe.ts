@@ -149,20 +149,20 @@ export interface WriteTime {
   /** Writes a key of Weir's own. */
   readonly write: () => Promise<unknown>;
   readonly ping: () => Promise<unknown>;
+  readonly nowMs: () => number;
 }
 
 /** Time that a write adds to a round trip, in milliseconds, by the least of a few of both. */
-export async function measureWrite({ write, ping }: WriteTime): Promise<number> {
+export async function measureWrite({ write, ping, nowMs }: WriteTime): Promise<number> {
+  const timeOf = async (ask: () => Promise<unknown>) => {
+    const startedMs = nowMs();
+    await ask();
+    return nowMs() - startedMs;
+  };
   let [leastWriteMs, leastPingMs] = [Infinity, Infinity];
   for (let i = 0; i < WRITES; i += 1) {
     leastPingMs = Math.min(leastPingMs, await timeOf(ping));
     leastWriteMs = Math.min(leastWriteMs, await timeOf(write));
   }
   return Math.max(0, leastWriteMs - leastPingMs);
-}
-
-async function timeOf(ask: () => Promise<unknown>): Promise<number> {
-  const startedMs = monotonicNowMs();
-  await ask();
-  return monotonicNowMs() - startedMs;
 }

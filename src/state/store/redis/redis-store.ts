@@ -1,5 +1,6 @@
 /** The Redis store: each call is one EVALSHA of `lua/take.lua` or `lua/adjust.lua`, on Redis's own clock. */
 
+import { monotonicNowMs } from '../../../lib/clock';
 import type { Group, Adjustment } from '../../../domain/bucket/take';
 import { readSlotList, slotOf, slotOfGroup } from './cluster-slots';
 import { readWhole, readWord, type ReadReply } from './client/read-reply';
@@ -173,7 +174,7 @@ export class RedisStore implements Store {
     if (probe === undefined) return Promise.reject(new Error('this connection has no probe'));
     const [key] = probeKeys(probe.keyPrefix);
     const run = { script: probe.script, keys: [key], args: [], read: (reply: unknown) => reply };
-    return measureWrite({ write: () => this.call(run, {}), ping: () => this.ping() });
+    return measureWrite({ write: () => this.call(run, {}), ping: () => this.ping(), nowMs: monotonicNowMs });
   }
 
   /** Resolves when Redis answers. */

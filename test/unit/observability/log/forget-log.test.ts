@@ -23,15 +23,15 @@ test('each kind is logged at most once a minute, with the number since the start
   };
   for (let i = 0; i < 1_000; i += 1) forget(false);
   expect(lines).toEqual([
-    'The memory store is full: since the start it evicted 1 partly used buckets, each of which admits its used hits again. Raise MEMORY_BUCKETS_MAX (7), or count in Redis.',
+    'the memory store is full: since the start it evicted 1 partly used buckets, each of which admits its used hits again; raise MEMORY_BUCKETS_MAX (7), or count in Redis',
   ]);
   forget(true);
   clock.nowMs += THROTTLE_MS;
   forget(true);
   forget(false);
   expect(lines.slice(1)).toEqual([
-    'The memory store is full: since the start it evicted 1 used-up limits, each of which admits its whole limit again. Raise MEMORY_BUCKETS_MAX (7), or count in Redis.',
-    'The memory store is full: since the start it evicted 2 used-up limits, each of which admits its whole limit again. Raise MEMORY_BUCKETS_MAX (7), or count in Redis.',
-    'The memory store is full: since the start it evicted 1001 partly used buckets, each of which admits its used hits again. Raise MEMORY_BUCKETS_MAX (7), or count in Redis. (999 similar messages suppressed)',
+    'the memory store is full: since the start it evicted 1 used-up limits, each of which admits its whole limit again; raise MEMORY_BUCKETS_MAX (7), or count in Redis',
+    'the memory store is full: since the start it evicted 2 used-up limits, each of which admits its whole limit again; raise MEMORY_BUCKETS_MAX (7), or count in Redis',
+    'the memory store is full: since the start it evicted 1001 partly used buckets, each of which admits its used hits again; raise MEMORY_BUCKETS_MAX (7), or count in Redis (999 similar messages suppressed)',
   ]);
 });

@@ -18,7 +18,7 @@ test('one line a minute has the domain and the number of requests since the last
   expect(lines).toEqual([
     [
       { code: 'domain_not_found', domain: 'shp', requests: 1 },
-      expect.stringMatching(/^A request names the domain "shp", which is not configured, and gets OK without a limit; .*filter$/),
+      expect.stringMatching(/^a request names the domain "shp", which is not configured, and gets OK without a limit; .*filter$/),
     ],
     [
       { code: 'domain_not_found', domain: 'x'.repeat(64), requests: 3 },
