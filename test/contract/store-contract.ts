@@ -160,7 +160,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       test.each([
         [2, 1, 2 ** 53 - 1],
         [6, 3, 2 ** 53 - 3],
-      ])('refunds whose sum is no double are exact: %i used, 2^53 and %i back', async (used, back, left) => {
+      ])('refunds are exact where a double cannot hold their sum: %i used, 2^53 and %i back', async (used, back, left) => {
         const limit = { ...LIMITS.budget, requestsPerUnit: 0, capacity: 0 };
         await decide(groupOf([take('a', { limit, hits: used, overdraftMax: used })]));
         const decided = await decide(groupOf([take('a', { limit, hits: -(2 ** 53) }), take('a', { limit, hits: -back })]));

@@ -2,7 +2,7 @@
 
 import { Gauge, Registry } from 'prom-client';
 import { RedisEngine } from '../../../src/server/observability/redis-engine';
-import { UNKNOWN_ENGINE, type Engine } from '../../../src/state/store/redis/engine-probe';
+import { measureWrite, UNKNOWN_ENGINE, type Engine } from '../../../src/state/store/redis/engine-probe';
 
 const OLD: Engine = { name: 'redis', version: '7.0.15', separatesSlots: false };
 const NEW: Engine = { name: 'valkey', version: '9.1.2', separatesSlots: true };
@@ -58,3 +58,26 @@ test('each note is logged once for an address, and the time of a write is asked 
   server.onWrite('b', NEW, 0.9);
   expect(lines).toHaveLength(3);
 });
+
+/** Measures an engine whose answers to PING and to writes take these times. */
+function measured(input: { readonly pingsMs: readonly number[]; readonly writesMs: readonly number[] }): Promise<number> {
+  let nowMs = 1_000;
+  const answers = (timesMs: readonly number[]) => {
+    const left = [...timesMs];
+    return () => Promise.resolve((nowMs += left.shift()!));
+  };
+  return measureWrite({ ping: answers(input.pingsMs), write: answers(input.writesMs), nowMs: () => nowMs });
+}
+
+test.each([
+  ['every round is quiet', [1, 1, 1], [5, 5, 5], 4],
+  ['the first round is busy', [90, 1, 1], [80, 5, 5], 4],
+  ['a quiet PING and a quiet write are of different rounds', [90, 1, 70], [80, 60, 5], 4],
+  ['a write takes no longer than an answer', [3, 2, 4], [3, 2, 4], 0],
+  ['a write seems faster than an answer', [8, 9, 7], [3, 2, 4], 0],
+])(
+  'the time of a write is that of the quietest rounds; %s: PING of %j ms and writes of %j ms make %i ms',
+  async (_what, pingsMs, writesMs, expectedMs) => {
+    expect(await measured({ pingsMs, writesMs })).toBe(expectedMs);
+  },
+);
