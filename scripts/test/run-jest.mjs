@@ -1,5 +1,5 @@
 /** Runs the test files of a stage with jest, and reads the result of each test from its report. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { parseJson } from '../process/parse-json.mjs';
@@ -49,7 +49,9 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
   /** @param {string} path */
   const isAbsent = (path) => !existsSync(join(ROOT, path));
   const absent = [...folders, ...files].filter(isAbsent);
-  const present = folders.filter((folder) => !isAbsent(folder));
+  const present = [...folders, ...files].filter((path) => !isAbsent(path));
+  const without = new Set([...onlyLong, ...leftOut]);
+  const paths = present.flatMap(testFilesOf).filter((file) => !without.has(file));
   const absentNote = absent.length === 0 ? undefined : `missing: ${absent.join(', ')}`;
   if (absent.length === folders.length + files.length) return outcomeOf(absentNote ?? 'it has no tests');
 
@@ -58,11 +60,12 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
   rmSync(resultFile, { force: true });
   const figuresFile = join(resultsFolder, `${name}.figures`);
   rmSync(figuresFile, { force: true });
-  const roots = [...new Set([...present, ...files.map((file) => dirname(file))])];
-  // Without files of other folders, jest runs everything in the roots.
-  const paths = files.length === 0 ? [] : [...present.map((folder) => `./${folder}/`), ...files.map((file) => `./${file}`)];
   const args = [
-    ...paths,
+    // Files, and no options of jest's configuration: what jest makes of a file depends on them, and is kept for all stages.
+    '--runTestsByPath',
+    ...new Set(paths),
+    // jest takes files below its roots alone, and the stage of a test may be elsewhere.
+    ...paths.filter((path) => !path.startsWith('test/')).flatMap((path) => ['--roots', `<rootDir>/${dirname(path)}`]),
     ...REPORTERS.map((reporter) => `--reporters=<rootDir>/scripts/test/${reporter}`),
     // Otherwise jest prints what the tests of a single file log by itself.
     '--verbose=false',
@@ -71,9 +74,7 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
     '--json',
     `--outputFile=${resultFile}`,
     workers === 1 ? '--runInBand' : `--maxWorkers=${workers}`,
-    ...roots.flatMap((folder) => ['--roots', `<rootDir>/${folder}`]),
     ...(titles.length === 0 ? [] : [`--testNamePattern=${titles.join('|')}`]),
-    ...[...onlyLong, ...leftOut].map((file) => `--testPathIgnorePatterns=^${join(ROOT, file).replaceAll('.', '\\.')}$`),
   ];
   const nodeFirst = { PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
   const { code, timedOut, output } = await run(node, [join('node_modules', 'jest', 'bin', 'jest.js'), ...args], {
@@ -92,6 +93,19 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
     output,
   };
   return absentNote === undefined ? outcome : { ...outcome, failed: outcome.failed + 1, note: absentNote };
+}
+
+/**
+ * The test files in a folder, or the file itself.
+ *
+ * @param {string} path
+ * @returns {string[]}
+ */
+function testFilesOf(path) {
+  if (!statSync(join(ROOT, path)).isDirectory()) return [path];
+  return readdirSync(join(ROOT, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() || entry.name.endsWith('.test.ts'))
+    .flatMap(({ name }) => testFilesOf(`${path}/${name}`));
 }
 
 /**

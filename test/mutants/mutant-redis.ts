@@ -1,7 +1,7 @@
 /** A Redis that survives mutants: what is sent together has a deadline, and a script that loops for ever costs one restart. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { RESP_TYPES } from 'redis';
+import { RESP_TYPES } from '@redis/client';
 import { processorTimeUs } from '../../bench/support/process-usage';
 import type { StoreScripts } from '../../src/state/store/redis/redis-store';
 import { startRedis } from '../support/redis/redis-server';

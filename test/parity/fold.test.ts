@@ -1,7 +1,7 @@
 /** Groups folded into one are decided exactly as one by one, in Redis and in its TypeScript twin. */
 
 import fc from 'fast-check';
-import { RESP_TYPES } from 'redis';
+import { RESP_TYPES } from '@redis/client';
 import { ALGORITHMS, type BucketState } from '../../src/domain/algorithm/algorithms';
 import type { Group } from '../../src/domain/bucket/take';
 import { isFoldable } from '../../src/domain/decide/unfold';

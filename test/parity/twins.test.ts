@@ -1,7 +1,7 @@
 /** The Lua scripts and their TypeScript twin agree on every field of every verdict, and on every stored state. */
 
 import fc from 'fast-check';
-import { RESP_TYPES } from 'redis';
+import { RESP_TYPES } from '@redis/client';
 import type { BucketState } from '../../src/domain/algorithm/algorithms';
 import type { Group, Adjustment } from '../../src/domain/bucket/take';
 import type { BucketWrite } from '../../src/domain/decide/decide-group';

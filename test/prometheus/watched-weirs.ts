@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { DEFAULT_ALERT_OPTIONS, type AlertOptions } from '../../scripts/generate/monitoring/alerts';
 import { httpRequest } from '../support/clients/http-client';
 import { RlsClient, type AskedDescriptor } from '../support/clients/rls-client';

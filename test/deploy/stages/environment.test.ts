@@ -1,7 +1,9 @@
-/** Variables of the machine change no result of `npm test`. */
+/** Neither variables of the machine nor earlier runs change a result of `npm test`. */
 
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { runCommand } from '../../support/processes/command';
+import { CODE_CACHE, runCommand } from '../../support/processes/command';
 
 const SCRIPT = `
   import { cleanEnvironment } from './scripts/test/environment.mjs';
@@ -64,4 +66,28 @@ test('npm test runs its stages in this environment', async () => {
   ]);
   expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
   expect(stdout).toContain('total: 1 passed, 0 failed');
+});
+
+test('a Weir compiles a module again whose text has changed, also when its length and time stay the same', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-code-cache-'));
+  const cache = path.join(folder, 'cache');
+  // So many that the process leaves something.
+  const modules = 30;
+  const write = (index: number, text: string): void => {
+    const file = path.join(folder, `module-${index}.js`);
+    writeFileSync(file, `module.exports = () => '${text}';`);
+    utimesSync(file, 0, 0);
+  };
+  const script = `console.log(Array.from({ length: ${modules} }, (_, index) => require('${folder}/module-' + index)()).join(''))`;
+  const load = async (): Promise<string> =>
+    (await runCommand(process.execPath, [...CODE_CACHE, '-e', script], { env: { WEIR_CODE_CACHE: cache } })).stdout.trim();
+  try {
+    for (let index = 0; index < modules; index++) write(index, 'a');
+    expect(await load()).toBe('a'.repeat(modules));
+    if (process.version.startsWith('v20.')) expect(readdirSync(cache)).toHaveLength(1);
+    write(1, 'b');
+    expect(await load()).toBe(`ab${'a'.repeat(modules - 2)}`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

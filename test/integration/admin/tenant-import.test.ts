@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { PAYMENTS, tokenLine, TOKENS } from '../../support/admin/admin-server';
 import { until } from '../../support/clock/until';
 import { runWeir, type CommandResult } from '../../support/processes/command';

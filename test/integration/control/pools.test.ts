@@ -1,6 +1,6 @@
 /** Three processes on one Redis charge every level of a tree of tenants alike, while its tenants move all the time, and no level admits more than its limit. */
 
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { UNIT_US } from '../../../src/domain/descriptor/unit';
 import type { StoredRecord } from '../../../src/state/control/control-record';
 import { readRecord } from '../../../src/state/control/read-record';

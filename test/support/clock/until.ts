@@ -3,7 +3,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { hangLimitMs } from './hang-limit';
 
-const LOOK_MS = 5;
+/** At most a quarter of the time goes by looking: a condition may ask a server, and that takes processor time from it. */
+const LOOK_MS = { min: 5, times: 3, max: 50 };
 
 /** Rejects with the text of the condition if it has not come to hold in ten times of `timeoutMs`, which is that of a quiet machine. */
 export async function until(
@@ -12,8 +13,11 @@ export async function until(
 ): Promise<void> {
   const limitMs = hangLimitMs(timeoutMs);
   const endMs = performance.now() + limitMs;
-  while (!(await holds())) {
-    if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${String(holds)}`);
-    await pause(LOOK_MS);
+  for (;;) {
+    const beginMs = performance.now();
+    if (await holds()) return;
+    const nowMs = performance.now();
+    if (nowMs > endMs) throw new Error(`not within ${limitMs} ms: ${String(holds)}`);
+    await pause(Math.min(Math.max(LOOK_MS.min, LOOK_MS.times * (nowMs - beginMs)), LOOK_MS.max));
   }
 }

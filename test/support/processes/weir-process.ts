@@ -1,5 +1,6 @@
 /** A Weir process for a test: `dist/main.js serve` as a person would start it, on free loopback ports. */
 import { resolve } from 'node:path';
+import { CODE_CACHE } from './command';
 import { startChild, waitUntilReady } from './child-process';
 import { isLong } from '../random/form';
 import { httpRequest } from '../clients/http-client';
@@ -10,7 +11,7 @@ const READY_TIMEOUT_MS = 30_000;
 /** A Weir that can't reach its Redis serves all the same. This long after it is healthy a test gets it without Redis. */
 const REDIS_TIMEOUT_MS = 10_000;
 const ROOT = resolve(__dirname, '..', '..', '..');
-const SERVE: Command = [process.execPath, resolve(ROOT, 'dist', 'main.js'), 'serve'];
+const SERVE: Command = [process.execPath, ...CODE_CACHE, resolve(ROOT, 'dist', 'main.js'), 'serve'];
 
 /** A program and its first arguments. */
 type Command = readonly [string, ...string[]];

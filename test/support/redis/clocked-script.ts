@@ -1,7 +1,7 @@
 /** The scripts of `lua/` with a clock that the test sets: the scripts themselves are those that serve. */
 
 import path from 'node:path';
-import type { createClient } from 'redis';
+import type { createClient } from '@redis/client';
 import type { StoreScripts } from '../../../src/state/store/redis/redis-store';
 import { loadScript, LUA_DIR, type Script } from '../../../src/state/store/redis/script-loader';
 

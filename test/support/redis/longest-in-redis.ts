@@ -1,5 +1,5 @@
 /** What is longest in a Redis, and how much it has: of strings, fields, members and entries. */
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 
 type Client = ReturnType<typeof createClient>;
 

@@ -1,6 +1,6 @@
 /** A real Redis store on a real Redis, with a clock that the test sets. */
 
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { loadClockedScripts, setClock } from './clocked-script';
 import type { RedisServer } from './redis-server';

@@ -1,6 +1,6 @@
 /** A token bucket as Redis holds it, for a test to read: `used rest at_us`. */
 
-import { RESP_TYPES } from 'redis';
+import { RESP_TYPES } from '@redis/client';
 import { TEN_PER_SECOND } from '../decisions/groups';
 import type { TestClient } from './redis-store';
 

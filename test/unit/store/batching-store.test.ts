@@ -1,6 +1,6 @@
 /** Requests that arrive together become one command of at most 100 takes, and each gets its own answer. */
 
-import { ErrorReply } from 'redis';
+import { ErrorReply } from '@redis/client';
 import type { Group, Adjustment } from '../../../src/domain/bucket/take';
 import { BreakerStore } from '../../../src/state/resilience/breaker';
 import {

@@ -1,6 +1,6 @@
 /** A Redis that refuses INFO is asked for it once for each connection. */
 
-import { SimpleError } from 'redis';
+import { SimpleError } from '@redis/client';
 import { EvictionWatch, readInfo, type EvictionLook, type EvictionReading } from '../../../src/state/store/redis/eviction-watch';
 
 const MEMORY = (policy: string, bytes: number) => `# Memory\r\nused_memory:1\r\nmaxmemory:${bytes}\r\nmaxmemory_policy:${policy}\r\n`;

@@ -1,6 +1,6 @@
 /** The client of a Redis Cluster finds all nodes from one seed, follows their changes, and fails only the parts of a failed node. */
 
-import { ErrorReply } from 'redis';
+import { ErrorReply } from '@redis/client';
 import type { Group, Adjustment } from '../../../src/domain/bucket/take';
 import type { NodeAddress } from '../../../src/state/store/redis/cluster-slots';
 import { MeasuredStore } from '../../../src/state/store/layers/measured-store';

@@ -1,7 +1,7 @@
 /** A race or a failure between check and take is given back exactly, in every interleaving. */
 
 import fc from 'fast-check';
-import { ErrorReply } from 'redis';
+import { ErrorReply } from '@redis/client';
 import type { Group, Adjustment, Take } from '../../../src/domain/bucket/take';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { redirectOf } from '../../../src/state/store/redis/client/redirect-error';
