@@ -43,7 +43,7 @@ test('they run tests of Redis only', async () => {
     const files = folders.flatMap((folder) => readdirSync(folder).map((name) => path.join(folder, name)));
     const tests = files.filter((file) => file.endsWith('.test.ts') && !leftOut.includes(file));
     expect(tests.length).toBeGreaterThan(20);
-    const starts = /startRedis|startSentinelGroup|RedisCluster|support\/reservations\/attacked-store|\.\/scenes\//;
+    const starts = /startRedis|redisOfFile|startSentinelGroup|RedisCluster|support\/reservations\/attacked-store|\.\/scenes\//;
     expect(tests.filter((file) => !starts.test(readFileSync(file, 'utf8')))).toEqual([]);
   }
 });

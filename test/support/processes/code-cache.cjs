@@ -24,9 +24,9 @@ const LENGTH_BYTES = 4;
 /**
  * The parts of Node's modules that have no types.
  *
- * @typedef {NodeModule & { _compile(this: NodeModule, content: string, filename: string): unknown }} Compiled
+ * @typedef {NodeJS.Module & { _compile: (content: string, filename: string) => unknown }} Compiled
  * @typedef {object} Internals
- * @property {(request: string, parent: NodeModule | undefined, isMain: boolean, options?: object) => string} _resolveFilename
+ * @property {(request: string, parent: NodeJS.Module | undefined, isMain: boolean, options?: object) => string} _resolveFilename
  * @property {Record<string, unknown>} _cache
  * @property {Record<string, unknown>} _extensions
  * @property {(source: string) => string} wrap
@@ -74,7 +74,10 @@ function preload(file) {
   let newModules = 0;
 
   const { _compile: compile } = internals.prototype;
-  /** @type {Compiled['_compile']} */
+  /**
+   * @this {Compiled}
+   * @type {Compiled['_compile']}
+   */
   internals.prototype._compile = function (content, filename) {
     // A script from cached data can't import.
     if (content.includes('import(') || content.startsWith('#!')) return compile.call(this, content, filename);
@@ -107,7 +110,7 @@ function preload(file) {
   /**
    * What a module has as `require`.
    *
-   * @param {NodeModule} module
+   * @param {NodeJS.Module} module
    */
   function requireOf(module) {
     /** @param {string} id */
@@ -119,6 +122,7 @@ function preload(file) {
     const resolveIn = (request, options) => internals._resolveFilename(request, module, false, options);
     return Object.assign(require, {
       resolve: resolveIn,
+      // oxlint-disable-next-line typescript/no-deprecated -- A preload has no `require.main`: it runs before the main module.
       main: process.mainModule,
       extensions: internals._extensions,
       cache: internals._cache,
