@@ -192,7 +192,7 @@ descriptors:
   - { key: few, rate_limit: { ${hourly(50)} } }
   - { key: shadow, shadow_mode: true, rate_limit: { ${hourly(1)} } }
   - { key: tried, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1, rollout: ROLLOUT } } }
-  - { key: trial, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1000000, rollout: { by: trial, percent: 100 } } } }
+  - { key: trial, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1, rollout: { by: trial, percent: 100 } } } }
   - { key: punished, rate_limit: { ${hourly(1)} }, penalty: { denials: 1, within: 1m, block: 1h } }
   - { key: tenant, rate_limit: { ${hourly(100)}, events: { at: [100%] } } }
 `.replace('ROLLOUT', rollout(0));

@@ -12,6 +12,9 @@ import { installed } from '../support/processes/installed';
 const DEPLOY = resolve(__dirname, '..', '..', 'deploy');
 const READY_TIMEOUT_MS = 30_000;
 
+/** How long a proxy waits for Weir here: on a busy machine Weir takes longer than the published times, and the request would pass. */
+const PATIENCE_MS = 1_000;
+
 /** Exact strings and what stands there instead; each has to occur in some file. */
 type Replacements = Readonly<Record<string, string>>;
 
@@ -54,6 +57,9 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
       'http {\n': `http {\n${NGINX_TEMPORARY.map((name) => `  ${name}_temp_path ${folder}/${name};\n`).join('')}`,
       'worker_processes auto;': 'worker_processes 1;',
       '/var/log/nginx/access.log': join(folder, 'access.log'),
+      'proxy_connect_timeout 50ms': `proxy_connect_timeout ${PATIENCE_MS}ms`,
+      'proxy_send_timeout 50ms': `proxy_send_timeout ${PATIENCE_MS}ms`,
+      'proxy_read_timeout 100ms': `proxy_read_timeout ${PATIENCE_MS}ms`,
     }),
     start: (command, folder) => ({
       command,
@@ -80,6 +86,10 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     binary: () => installed('WEIR_CADDY', 'install/go/caddy.mjs'),
     // `caddy version` of one that `go install` built says `unknown`.
     versionArgs: ['build-info'],
+    replacements: () => ({
+      'dial_timeout 50ms': `dial_timeout ${PATIENCE_MS}ms`,
+      'response_header_timeout 100ms': `response_header_timeout ${PATIENCE_MS}ms`,
+    }),
     start: (command, folder) => ({
       command,
       args: ['run', '--config', join(folder, 'Caddyfile'), '--adapter', 'caddyfile'],
@@ -96,6 +106,7 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     replacements: (folder) => ({
       '/etc/haproxy/weir.lua': join(folder, 'weir.lua'),
       'log /dev/log local0': 'log stdout format raw local0',
+      'local TIMEOUT_MS = 50': `local TIMEOUT_MS = ${PATIENCE_MS}`,
     }),
     start: (command, folder) => ({ command, args: ['-db', '-f', join(folder, 'haproxy.cfg')] }),
     failsOpen: true,
@@ -109,6 +120,7 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     replacements: (folder) => ({
       '/etc/apache2/weir.lua': join(folder, 'weir.lua'),
       '/var/log/apache2/access.log': join(folder, 'access.log'),
+      'http.TIMEOUT = 0.1': `http.TIMEOUT = ${PATIENCE_MS / 1000}`,
     }),
     start: (command, folder) => {
       writeFileSync(join(folder, 'main.conf'), apacheMain(command, folder));
@@ -169,7 +181,7 @@ export async function versionOf(name: ProxyName): Promise<string> {
   return /(?:^|[^go\d.])(\d+\.\d+\.\d+)/.exec(`${stdout}${stderr}`)?.[1] ?? 'unknown';
 }
 
-/** Starts it with its published configuration; only ports and paths differ. */
+/** Starts it with its published configuration; only ports, paths and PATIENCE_MS differ. */
 export async function startProxy(name: ProxyName, { weirPort, backendPort }: ProxyOptions): Promise<Proxy> {
   const kind = PROXIES[name];
   const folder = mkdtempSync(join(tmpdir(), `weir-${name}-`));

@@ -34,7 +34,7 @@ export class StatsJson {
       separator = ',\n';
     }
     for (const { name, column } of readings) {
-      if (column?.isGauge !== false) continue;
+      if (column === undefined || column.isGauge === true) continue;
       for (const line of this.linesOf(name, column)) {
         if (line === undefined) {
           yield;
