@@ -36,7 +36,15 @@ export async function installPythonPackage({ name, version, dependencies = [], f
   beginFetch({ name: folder, by: `pip, ${name} ${version}` });
   const failure = await withUnfinishedFolder(cache, async (unfinished) => {
     const requirement = `${name}==${version}`;
-    const whyNot = await unpackWheel({ python, requirement, folder: unfinished, options: dependencies, timeoutS: INSTALL_TIMEOUT_S });
+    const { path: withPip = python } = await installPython();
+    const whyNot = await unpackWheel({
+      python: withPip,
+      runsOn: python,
+      requirement,
+      folder: unfinished,
+      options: dependencies,
+      timeoutS: INSTALL_TIMEOUT_S,
+    });
     if (whyNot === undefined) renameSync(unfinished, path);
     return whyNot;
   });

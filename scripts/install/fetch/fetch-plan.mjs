@@ -30,7 +30,7 @@ const SIZES = {
   bwrap: [1, 1],
   zsh: [5, 20],
   fish: [11, 36],
-  python3: [9, 40],
+  python3: [16, 56],
   actionlint: [0, 8],
   caddy: [0, 79],
   'compose-reader': [0, 8],

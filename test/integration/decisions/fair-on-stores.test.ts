@@ -1,11 +1,11 @@
 /** Limits with fair are divided on a Redis Cluster, and where limits per second have a Redis of their own. */
 
-import { httpRequest } from '../../support/clients/http-client';
 import { RlsClient } from '../../support/clients/rls-client';
 import { until } from '../../support/clock/until';
 import { hangLimitMs } from '../../support/clock/hang-limit';
 import { writeConfig } from '../../support/config/temp-config';
-import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { dividedLimits } from '../../support/decisions/divided-limits';
+import { startWeir } from '../../support/processes/weir-process';
 import { RedisCluster } from '../../support/redis/redis-cluster';
 import { startRedis } from '../../support/redis/redis-server';
 import { makeTestClient, type TestClient } from '../../support/redis/redis-store';
@@ -49,11 +49,6 @@ async function onTwo() {
   };
 }
 
-async function divided(weir: WeirProcess): Promise<number> {
-  const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
-  return Number(/^weir_fair_divided_limits (\S+)$/m.exec(body)?.[1]);
-}
-
 /** The tenants of the demand that is in Redis, for each limit and window. */
 async function boards(clients: readonly TestClient[]): Promise<readonly string[]> {
   const all: string[] = [];
@@ -79,7 +74,7 @@ test.each([
     await until(
       async () => {
         await Promise.all(['second', 'seconds'].flatMap((key) => [0, 1].map((i) => ask(key, i))));
-        return (await Promise.all(weirs.map(divided))).every((count) => count === 2);
+        return (await Promise.all(weirs.map(dividedLimits))).every((count) => count === 2);
       },
       { timeoutMs: 60_000 },
     );

@@ -2,10 +2,10 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { OK, RlsClient } from '../../support/clients/rls-client';
-import { httpRequest } from '../../support/clients/http-client';
 import { hangLimitMs } from '../../support/clock/hang-limit';
 import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';
+import { dividedLimits } from '../../support/decisions/divided-limits';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeTestClient } from '../../support/redis/redis-store';
@@ -64,12 +64,7 @@ function asking(tenant: string | undefined, { callers, pauseMs, until: end }: { 
   return { counts, done: Promise.all(Array.from({ length: callers }, ask)) };
 }
 
-async function divided(weir: WeirProcess): Promise<number> {
-  const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
-  return Number(/^weir_fair_divided_limits (\S+)$/m.exec(body)?.[1]);
-}
-
-const allDivided = async () => (await Promise.all(weirs.map(divided))).every((count) => count === 1);
+const allDivided = async () => (await Promise.all(weirs.map(dividedLimits))).every((count) => count === 1);
 
 test(
   'one member floods, and another gets all that it asks for, whichever instance it asks; without names, too',
@@ -120,7 +115,7 @@ test(
     const members = ['a', 'b'].map((tenant) => asking(tenant, { callers: 6, pauseMs: 5, until: end.signal }));
     await until(allDivided);
     redis.kill('SIGKILL');
-    await until(async () => (await Promise.all(weirs.map(divided))).every((count) => count === 0), { timeoutMs: 60_000 });
+    await until(async () => (await Promise.all(weirs.map(dividedLimits))).every((count) => count === 0), { timeoutMs: 60_000 });
     const before = members.map(({ counts }) => counts.admitted);
     await until(() => members.every(({ counts }, i) => counts.admitted > before[i]!));
     await redis.restart();
