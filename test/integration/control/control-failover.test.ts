@@ -129,9 +129,15 @@ async function more(writer: Writer, count: number): Promise<void> {
   await until(() => writer.acknowledged.length >= before + count, { timeoutMs: WAIT_MS });
 }
 
+/** Those that are not in the store. It may not be connected yet: 503 says neither. */
 async function missingIn({ admin }: Served, tenants: readonly string[]): Promise<readonly string[]> {
   const missing: string[] = [];
-  for (const tenant of tenants) if ((await admin({ path: `/v1/tenants/payments/${tenant}` })).status === 404) missing.push(tenant);
+  for (const tenant of tenants) {
+    let status = 0;
+    await until(async () => ({ status } = await admin({ path: `/v1/tenants/payments/${tenant}` })).status !== 503, { timeoutMs: WAIT_MS });
+    if (status === 404) missing.push(tenant);
+    else expect(status).toBe(200);
+  }
   return missing;
 }
 
