@@ -1,6 +1,7 @@
 // How jest runs the tests: TypeScript through swc (types are checked by their own stage), one stage per folder.
 module.exports = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/scripts/test/jest/process-environment.cjs',
+  runtime: '<rootDir>/scripts/test/jest/process-runtime.cjs',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   transform: {

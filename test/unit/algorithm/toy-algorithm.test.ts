@@ -1,4 +1,8 @@
-/** A new algorithm takes one file and one entry. */
+/**
+ * A new algorithm takes one file and one entry.
+ *
+ * @jest-environment node
+ */
 
 import { toGroup } from '../../../src/domain/bucket/to-group';
 import type * as Algorithms from '../../../src/domain/algorithm/algorithms';
