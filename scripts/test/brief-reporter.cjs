@@ -1,6 +1,6 @@
 /**
- * A reporter of jest: a line for each file, and of each failure at most a hundred lines, once. The file WEIR_FAILURES_FILE gets all of the
- * text: a diff of two Buffers may have a quarter of a million lines.
+ * A reporter of jest: a line for each file, or with WEIR_SHOWN=failures only for those that failed, and of each failure at most a hundred lines,
+ * once. The file WEIR_FAILURES_FILE gets all of the text: a diff of two Buffers may have a quarter of a million lines.
  */
 
 const { appendFileSync } = require('node:fs');
@@ -45,6 +45,7 @@ module.exports = class BriefReporter {
   onTestResult(_test, { testFilePath, testResults, failureMessage, console: logged = [], perfStats }) {
     const failed = testResults.filter(({ status }) => status === 'failed');
     const isBroken = failed.length === 0 && typeof failureMessage === 'string';
+    if (process.env.WEIR_SHOWN === 'failures' && failed.length === 0 && !isBroken) return;
     const file = path.relative(this.rootDir, testFilePath);
     const seconds = ((perfStats.end - perfStats.start) / 1000).toFixed(1);
     print(`${failed.length > 0 || isBroken ? 'FAIL' : 'PASS'} ${file} (${seconds} s)`);

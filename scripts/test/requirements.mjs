@@ -9,6 +9,9 @@ import { ENGINES } from '../install/redis-versions.mjs';
 import { outcomeOf } from './result.mjs';
 import { STAGES } from './stages.mjs';
 
+/** An older result is no reason to leave a test out. */
+const REPEATED_AFTER_MS = 3_600_000;
+
 /** Each stage of jest leaves the results of its last run here. */
 export const RESULTS_FOLDER = join(ROOT, '.cache', 'test-results');
 
@@ -22,17 +25,21 @@ export function failuresFileOf(stage) {
 }
 
 /** @typedef {import('./result.mjs').TestResult} TestResult */
-/** @typedef {{ readonly commit: string, readonly date: string, readonly node: string, readonly form: 'short' | 'long' }} Run */
+/**
+ * `tree` stands for all files of the repository, `beginMs` is a time of the system clock; runs of older versions have neither.
+ *
+ * @typedef {{ readonly commit: string, readonly date: string, readonly node: string, readonly form: 'short' | 'long', readonly tree?: string | undefined, readonly beginMs?: number }} Run
+ */
 /** @typedef {{ readonly stage: string, readonly run: Run, readonly tests: readonly TestResult[] }} KeptStage */
 /** @typedef {{ readonly run: Run | undefined, readonly tests: readonly TestResult[] }} KeptRun */
 
 /**
- * The commit, day, Node and form of a run that begins now.
+ * The commit, time, Node and form of a run that begins now.
  *
- * @param {Pick<Run, 'form'>} run
+ * @param {Pick<Run, 'form' | 'tree'>} run
  * @returns {Run}
  */
-export function describeRun({ form }) {
+export function describeRun({ form, tree }) {
   const { status, stdout } = git('rev-parse', '--short=10', 'HEAD');
   const isChanged = status === 0 && git('status', '--porcelain', '--untracked-files=no').stdout !== '';
   return {
@@ -40,6 +47,8 @@ export function describeRun({ form }) {
     date: new Date().toISOString().slice(0, 10),
     node: process.versions.node,
     form,
+    tree,
+    beginMs: Date.now(),
   };
 }
 
@@ -66,6 +75,42 @@ export function keepResults(results, { run, isComplete }) {
     rmSync(file, { force: true });
     if (tests !== undefined) writeFileSync(file, JSON.stringify({ stage: name, run, tests }));
   }
+}
+
+export function forgetResults() {
+  rmSync(RESULTS_FOLDER, { recursive: true, force: true });
+}
+
+/**
+ * The results of the test files that a run need not repeat: each of their tests passed less than an hour ago, on the same files. They are by the
+ * name of the stage.
+ *
+ * @param {Run} run
+ * @returns {ReadonlyMap<string, readonly TestResult[]>}
+ */
+export function readPassedTests(run) {
+  /** @type {Map<string, readonly TestResult[]>} */
+  const passed = new Map();
+  if (!existsSync(RESULTS_FOLDER)) return passed;
+  for (const name of readdirSync(RESULTS_FOLDER).filter((each) => each.endsWith('.json'))) {
+    const kept = readKept(join(RESULTS_FOLDER, name));
+    if (kept === undefined || !isRepeatOf(run, kept.run)) continue;
+    const failed = new Set(kept.tests.filter(({ status }) => status !== 'passed' && status !== 'pending').map(({ file }) => file));
+    passed.set(
+      kept.stage,
+      kept.tests.filter(({ file }) => !failed.has(file)),
+    );
+  }
+  return passed;
+}
+
+/**
+ * @param {Run} now
+ * @param {Run} before
+ */
+function isRepeatOf(now, before) {
+  const isOfSame = now.tree !== undefined && /** @type {const} */ (['tree', 'node', 'form']).every((field) => now[field] === before[field]);
+  return isOfSame && before.beginMs !== undefined && (now.beginMs ?? 0) - before.beginMs < REPEATED_AFTER_MS;
 }
 
 /**

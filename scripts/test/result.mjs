@@ -86,18 +86,18 @@ function describeLoad(times, load) {
 }
 
 /**
- * Prints the slowest tests, a line for each stage, the longest first, and the total.
+ * Prints a line for each stage, the longest first, the notes, and the total; before them the slowest tests.
  *
  * @param {readonly StageResult[]} results
- * @param {{ seconds: number }} run
+ * @param {{ seconds: number, showsSlowest?: boolean, notes?: readonly string[] }} run
  */
-export function printSummary(results, { seconds }) {
+export function printSummary(results, { seconds, showsSlowest = true, notes = [] }) {
   const slowest = results
     .flatMap(({ tests = [] }) => tests)
     .toSorted((a, b) => b.seconds - a.seconds)
     .slice(0, SLOWEST_TESTS)
     .map((each) => `${each.seconds.toFixed(1).padStart(6)} s   ${each.file}: ${each.name}`);
-  if (slowest.length > 0) console.log(`\n=== slowest tests\n${slowest.join('\n')}`);
+  if (showsSlowest && slowest.length > 0) console.log(`\n=== slowest tests\n${slowest.join('\n')}`);
   console.log(
     `\n=== summary\n${results
       .toSorted((a, b) => b.seconds - a.seconds)
@@ -105,6 +105,7 @@ export function printSummary(results, { seconds }) {
       .join('\n')}\nall stages   ${seconds.toFixed(1).padStart(6)} s`,
   );
   for (const text of results.flatMap(({ flakyTests = [] }) => flakyTests)) console.log(`flaky: ${text}`);
+  for (const note of notes) console.log(note);
   const total = {
     passed: sumOf(results, 'passed'),
     failed: sumOf(results, 'failed'),

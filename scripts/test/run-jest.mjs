@@ -18,6 +18,7 @@ const REPORTERS = ['brief-reporter.cjs', 'progress-reporter.cjs'];
  * @property {string} node
  * @property {NodeJS.ProcessEnv} env
  * @property {import('../process/run.mjs').Output} show
+ * @property {boolean} [isBrief] Only failures are shown.
  * @property {string} resultsFolder
  * @property {string} failuresFile
  * @property {number} limitS
@@ -44,7 +45,7 @@ const REPORTERS = ['brief-reporter.cjs', 'progress-reporter.cjs'];
  * @param {JestOptions} options
  * @returns {Promise<Outcome>}
  */
-export async function runJest(stage, { node, env, show, resultsFolder, failuresFile, limitS }) {
+export async function runJest(stage, { node, env, show, isBrief = false, resultsFolder, failuresFile, limitS }) {
   const { name, folders = [], files = [], onlyLong = [], leftOut = [], titles = [], workers = 1 } = stage;
   /** @param {string} path */
   const isAbsent = (path) => !existsSync(join(ROOT, path));
@@ -52,6 +53,8 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
   const present = [...folders, ...files].filter((path) => !isAbsent(path));
   const without = new Set([...onlyLong, ...leftOut]);
   const paths = present.flatMap(testFilesOf).filter((file) => !without.has(file));
+  // All of them had passed before.
+  if (paths.length === 0 && leftOut.length > 0) return { passed: 0, failed: 0, skipped: 0, tests: [] };
   const absentNote = absent.length === 0 ? undefined : `missing: ${absent.join(', ')}`;
   if (absent.length === folders.length + files.length) return outcomeOf(absentNote ?? 'it has no tests');
 
@@ -84,6 +87,7 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
       WEIR_PROGRESS_FILE: join(resultsFolder, `${name}.progress`),
       WEIR_FAILURES_FILE: failuresFile,
       WEIR_FIGURES_FILE: figuresFile,
+      ...(isBrief ? { WEIR_SHOWN: 'failures' } : {}),
       ...env,
     },
     output: show,

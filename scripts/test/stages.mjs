@@ -1,5 +1,6 @@
 /** The stages of `npm test`, what each runs, what it needs first, how much of the machine it uses, and for how long. */
 import { ENGINE_STAGES } from './engine-stages.mjs';
+import { CHECKS_FOLDER } from './passed-before.mjs';
 
 /** The tests of other stages that depend on Node: processes, signals, sockets, TLS, HTTP/2, every unit test, memory, Redis connections. */
 const ON_NODE_OF_IMAGE = {
@@ -42,7 +43,10 @@ export const FORMATTED = [
 ];
 
 /** prettier remembers what is formatted, by the content of each file. */
-const CACHED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/prettier'];
+const CACHED = ['--cache', '--cache-strategy=content', `--cache-location=${CHECKS_FOLDER}/prettier`];
+
+/** The same for the type checker. */
+const INCREMENTAL = ['--incremental', '--tsBuildInfoFile', `${CHECKS_FOLDER}/types.tsbuildinfo`];
 
 /** What oxlint checks. */
 const LINTED = ['src', 'test', 'bench', 'scripts', 'site', 'deploy', 'jest.config.cjs'];
@@ -62,6 +66,7 @@ const RARE_COLLECTION = { GOGC: '400' };
  * @property {string} name
  * @property {boolean} [build]
  * @property {readonly [string, ...string[]]} [tool]
+ * @property {readonly string[]} [checked] The last arguments of the tool: files and folders, which it can read one by one.
  * @property {readonly string[]} [folders] All tests in them.
  * @property {readonly string[]} [files] Tests, or folders of tests, of other stages.
  * @property {readonly string[]} [onlyLong] Test files of its folders that the short form leaves out: they measure memory or speed, or test tools, and
@@ -115,11 +120,12 @@ const RELEASE_TOOLS = ['build', 'redis', 'envoy', 'promtool', 'composeReader', '
 /** @type {readonly Stage[]} */
 export const STAGES = [
   { name: 'build', build: true, quietS: 15 },
-  { name: 'types', tool: [TYPE_CHECKER, '-p', 'tsconfig.json'], cores: 1, quietS: 12 },
+  { name: 'types', tool: [TYPE_CHECKER, '-p', 'tsconfig.json', ...INCREMENTAL], cores: 1, quietS: 12 },
   { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/administration/console/tsconfig.json'], cores: 1, quietS: 4 },
   {
     name: 'lint',
-    tool: ['oxlint/bin/oxlint', ...LINTED],
+    tool: ['oxlint/bin/oxlint'],
+    checked: LINTED,
     env: RARE_COLLECTION,
     cores: 1,
     quietS: 20,
