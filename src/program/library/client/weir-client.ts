@@ -123,12 +123,13 @@ export class WeirClient implements Client {
     return false;
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.isClosed = true;
     this.queue.close(closedError());
     this.circuit.close();
+    // A channel of grpc-js 1.14 resolves its first address in the next tick. One that is closed before would connect again and again.
+    await new Promise(setImmediate);
     for (const channel of this.channels) channel.close();
-    return Promise.resolve();
   }
 
   /** Why this call is not made; undefined if it is. */
