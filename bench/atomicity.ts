@@ -1,4 +1,4 @@
-/** `npm run bench:atomicity [-- --short]`: a decision by one script beside a decision by several commands, and the clocks they may use. */
+/** `npm run bench -- atomicity [--short]`: a decision by one script beside a decision by several commands, and the clocks they may use. */
 
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
     const markdown = renderAtomicity(result);
     console.log(`\n${markdown}\n`);
     // The published figures are those of a full run.
-    if (!values.short) publishSection({ file: RESULTS, name: 'atomicity', command: 'npm run bench:atomicity', markdown });
+    if (!values.short) publishSection({ file: RESULTS, name: 'atomicity', command: 'npm run bench -- atomicity', markdown });
     failIfOverGranted(result);
   } finally {
     await redis.stop();

@@ -1,4 +1,4 @@
-/** `npm run bench:config [-- --short] [-- --rules N,…]`: the cost of a start and of a reload by the number of rules. */
+/** `npm run bench -- config [--short] [-- --rules N,…]`: the cost of a start and of a reload by the number of rules. */
 
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   console.log(`\n${markdown}\n`);
   // The published figures are those of a full run.
   if (!values.short && values.rules === undefined)
-    publishSection({ file: RESULTS, name: 'config', command: 'npm run bench:config', markdown });
+    publishSection({ file: RESULTS, name: 'config', command: 'npm run bench -- config', markdown });
 }
 
 async function measure({ rules: counts, starts, reloads, loadMs }: Size): Promise<readonly Measured[]> {
@@ -137,7 +137,7 @@ function render(measured: readonly Measured[], { starts, reloads, loadMs, loadBe
   ]);
   return `## Start and reload by the number of rules
 
-\`npm run bench:config\`, ${date}: Node ${node}, ${cores} cores (${processor}); load average ${loadBefore} before, ${loadAverage()} after, including
+\`npm run bench -- config\`, ${date}: Node ${node}, ${cores} cores (${processor}); load average ${loadBefore} before, ${loadAverage()} after, including
 the run itself. Weir has one core; the load and the bench share the other. Medians; the lowest and the highest are in brackets.
 \`flat\`: all rules on the first level. \`nested\`: all but one below one node.
 

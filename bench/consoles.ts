@@ -1,4 +1,4 @@
-/** `npm run bench:consoles [-- --short]`: what five open consoles cost decisions: two Weirs side by side in each round, one of them looked at. */
+/** `npm run bench -- consoles [--short]`: what five open consoles cost decisions: two Weirs side by side in each round, one of them looked at. */
 
 import path from 'node:path';
 import { startRedis } from '../test/support/redis/redis-server';
@@ -105,7 +105,7 @@ async function main(): Promise<void> {
       rounds,
     });
     console.log(markdown);
-    if (!isShort) publishSection({ file: RESULTS, name: 'consoles', command: 'npm run bench:consoles', markdown });
+    if (!isShort) publishSection({ file: RESULTS, name: 'consoles', command: 'npm run bench -- consoles', markdown });
   } finally {
     clients.stop();
     await Promise.all([alone.weir.stop(), looked.weir.stop()]);

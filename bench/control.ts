@@ -1,4 +1,4 @@
-/** `npm run bench:control [-- --short]`: control data of a million tenants: memory, start, pauses, cost of a decision, time until a change is in force. */
+/** `npm run bench -- control [--short]`: control data of a million tenants: memory, start, pauses, cost of a decision, time until a change is in force. */
 
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -189,7 +189,7 @@ async function main(): Promise<void> {
     costs: { matching: [...nothing.matching, ...costs.matching], decision: [...nothing.decision, ...costs.decision] },
   });
   console.log(`\n${markdown}\n`);
-  if (!isShort) publishSection({ file: RESULTS, name: 'control', command: 'npm run bench:control', markdown });
+  if (!isShort) publishSection({ file: RESULTS, name: 'control', command: 'npm run bench -- control', markdown });
   await opened.redis.close();
   admin.destroy();
   await server.stop();

@@ -1,4 +1,4 @@
-/** `npm run bench:library [-- --short]`: what the library adds to what it stands on: the store, and a call of grpc-js. Printed, not judged. */
+/** `npm run bench -- library [--short]`: what the library adds to what it stands on: the store, and a call of grpc-js. Printed, not judged. */
 
 import { Client as GrpcClient, credentials, Metadata } from '@grpc/grpc-js';
 import { loadProto } from '../src/server/transport/messages/proto';

@@ -1,4 +1,4 @@
-/** `npm run bench:memory-store [-- --short]`: the embedded store with a million buckets: time, pauses, memory. Printed, not judged. */
+/** `npm run bench -- memory-store [--short]`: the embedded store with a million buckets: time, pauses, memory. Printed, not judged. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:script`: what one run of `lua/take.lua` costs Redis, by the number of its takes, beside the smallest script that reads and writes
+ * `npm run bench -- script`: what one run of `lua/take.lua` costs Redis, by the number of its takes, beside the smallest script that reads and writes
  * as many keys; and what a group costs alone and among others of one run.
  */
 

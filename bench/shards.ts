@@ -1,4 +1,4 @@
-/** `npm run bench:shards [-- --short]`: decisions on a Redis Cluster of 1, 3, 6 and 12 primaries, and while slots move between two of 12. */
+/** `npm run bench -- shards [--short]`: decisions on a Redis Cluster of 1, 3, 6 and 12 primaries, and while slots move between two of 12. */
 
 import path from 'node:path';
 import { startWorker } from './support/worker-process';
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
       resharding,
     });
     console.log(markdown);
-    if (!isShort) publishSection({ file: RESULTS, name: 'shards', command: 'npm run bench:shards', markdown });
+    if (!isShort) publishSection({ file: RESULTS, name: 'shards', command: 'npm run bench -- shards', markdown });
   } finally {
     generator.stop();
   }

@@ -1,4 +1,4 @@
-/** `npm run bench:tracing [-- --short]`: what a decision costs with tracing off and at three sampling rates, side by side in each round. */
+/** `npm run bench -- tracing [--short]`: what a decision costs with tracing off and at three sampling rates, side by side in each round. */
 
 import { httpRequest } from '../test/support/clients/http-client';
 import { startRedis } from '../test/support/redis/redis-server';

@@ -1,4 +1,4 @@
-/** `npm run bench:usage`: what checks, usage reports, requests in flight and reservations cost Redis, each beside a plain take of the same round. */
+/** `npm run bench -- usage`: what checks, usage reports, requests in flight and reservations cost Redis, each beside a plain take of the same round. */
 
 import { slotIdOf } from '../src/domain/bucket/slot-id';
 import type { BucketLimit, Group, Take } from '../src/domain/bucket/take';

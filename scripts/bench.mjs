@@ -1,9 +1,11 @@
-/** `npm run bench[:NAME] [-- --short …]`: installs what is missing and runs bench/NAME.ts, which prints its tables and publishes them. */
+/** `npm run bench [-- NAME --short …]`: installs what is missing and runs bench/NAME.ts, which prints its tables and publishes them. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { buildDist } from './build/build-dist.mjs';
 import { installH2load } from './install/system/h2load.mjs';
 import { installNpmPackages } from './install/npm-packages.mjs';
 import { installRedis } from './install/system/redis.mjs';
-import { exitWith } from './process/repository.mjs';
+import { ROOT, exitWith } from './process/repository.mjs';
 import { runTypeScript } from './process/run-typescript.mjs';
 
 /** @typedef {{ timeoutS: number, flags: readonly string[], needsBuild?: boolean, needsH2load?: boolean }} Benchmark */
@@ -38,8 +40,10 @@ const BUILT = {
  */
 const AS_SERVED = { control: { timeoutS: 600, flags: ['--expose-gc', '--max-semi-space-size=4'] } };
 
-const [name, ...args] = process.argv.slice(2);
-if (name === undefined || !/^[a-z-]+$/.test(name)) exitWith('Name the benchmark: node scripts/bench.mjs NAME runs the file bench/NAME.ts.');
+const given = process.argv.slice(2);
+const [name = 'decisions', ...args] = given[0]?.startsWith('-') === true ? ['decisions', ...given] : given;
+if (!/^[a-z-]+$/.test(name) || !existsSync(join(ROOT, 'bench', `${name}.ts`)))
+  exitWith(`There is no benchmark ${name}: npm run bench -- NAME runs the file bench/NAME.ts.`);
 const { timeoutS, flags, needsBuild = false, needsH2load = false } = BUILT[name] ?? AS_SERVED[name] ?? USUAL;
 
 const failure = (await installNpmPackages()) ?? (needsBuild ? await buildDist() : undefined);

@@ -1,5 +1,5 @@
 /**
- * `npm test`: installs what is missing, and runs what finds most in three minutes (test/quick-run.mjs). `npm run test:all` (`--all`) runs all stages,
+ * `npm test`: installs what is missing, and runs what finds most in three minutes (quick-run.mjs). `npm run test:all` (`--all`) runs all stages,
  * `npm run test:long` (`--long`) with all cases of each test, `npm test -- STAGE… [--long]` the named stages.
  */
 import { spawnSync } from 'node:child_process';
@@ -95,7 +95,7 @@ function notRun({ isQuick, isLong }) {
   return [...rest, 'not run: most cases of the random tests, and what takes longest: `npm run test:long`'];
 }
 
-/** What `npm run test:all` runs of which `npm test` runs nothing. */
+/** The stages that only `npm run test:all` runs. */
 function otherStages() {
   const quick = quickStagesOf(STAGES).map(({ name }) => name);
   return STAGES.filter(({ name, isOnlyLong = false }) => !isOnlyLong && !quick.includes(name))

@@ -1,4 +1,4 @@
-/** The tables of `npm run bench:atomicity`, in Markdown. */
+/** The tables of `npm run bench -- atomicity`, in Markdown. */
 
 import type { ClockVariant, Guard } from './caller-clocks';
 import { LAYOUTS, type Cost } from './strategy-cost';
@@ -58,7 +58,7 @@ function introduction({ environment, loadBefore, loadAfter, rounds }: AtomicityR
   const { date, node, redis, cores, processor } = environment;
   return `## Atomicity: one script against commands
 
-\`npm run bench:atomicity\`, ${date}: Node ${node}, Redis ${redis}, ${cores} cores (${processor}), shared by Redis and
+\`npm run bench -- atomicity\`, ${date}: Node ${node}, Redis ${redis}, ${cores} cores (${processor}), shared by Redis and
 the callers; load average ${loadBefore} before, ${loadAfter} after, including the run itself. Medians of ${rounds} rounds; each round measures
 every row once. The lowest and the highest round are in brackets.
 

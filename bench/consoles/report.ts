@@ -38,7 +38,7 @@ export function renderConsoles({ environment, load, openPerSecond, roundMs, roun
   const sum = (of: (round: (typeof rounds)[number]) => number): number => rounds.reduce((total, round) => total + of(round), 0);
   return [
     '## Open consoles',
-    `\`npm run bench:consoles\`, ${date}: Node ${node}, Redis ${redis}, ${cores} cores (${processor}); load average ${load.before} before, ${load.after}\nafter, including the run itself.`,
+    `\`npm run bench -- consoles\`, ${date}: Node ${node}, Redis ${redis}, ${cores} cores (${processor}); load average ${load.before} before, ${load.after}\nafter, including the run itself.`,
     `Two Weirs on one Redis, in turn in each of ${rounds.length} rounds of ${roundMs / 1_000} s for each load. Five consoles look at one of them: the pages Overview, Who is
 limited, Tenant, Rules and Instances. A client asks what these pages ask, at their intervals (\`bench/consoles/page-calls.ts\`, which a test compares
 with the pages in Chromium), because five browsers would take the cores from Weir. Weir has one core, with its admin thread; the generator, the

@@ -35,7 +35,7 @@ export function renderControl({ environment, load, size, start, changing, change
   const { date, node, redis, cores, processor } = environment;
   return [
     '## Control data',
-    `\`npm run bench:control\`, ${date}: Node ${node}, Redis ${redis}, ${cores} cores (${processor}); load average ${load.before} before, ${load.after}\nafter, including the run itself. Replica, writer and requests are in one process, Redis is in another.`,
+    `\`npm run bench -- control\`, ${date}: Node ${node}, Redis ${redis}, ${cores} cores (${processor}); load average ${load.before} before, ${load.after}\nafter, including the run itself. Replica, writer and requests are in one process, Redis is in another.`,
     `${whole(size.tenants)} tenants with a plan and ${whole(size.overrides)} overrides, one domain:`,
     table(['figure', 'measured', 'bar'], figures({ start, changing, changes })),
     `A decision in process, with the embedded store of 100,000 buckets, and matching alone. **Without** and **with** are nanoseconds of

@@ -47,7 +47,7 @@ export function renderShards({ environment, load, loadMs, rounds, fanIn, reshard
   const failed = rounds.reduce((sum, { figures }) => sum + [...figures.values()].reduce((all, each) => all + each.failed, 0), 0);
   return [
     '## Redis Cluster',
-    `\`npm run bench:shards\`, ${date}: Node ${node}, Redis ${redis}, ${cores} cores (${processor}); load average ${load.before} before, ${load.after}\nafter, including the run itself.`,
+    `\`npm run bench -- shards\`, ${date}: Node ${node}, Redis ${redis}, ${cores} cores (${processor}); load average ${load.before} before, ${load.after}\nafter, including the run itself.`,
     `One Weir on a cluster of 1, 3, 6 and 12 primaries, loads of ${loadMs / 1_000} s, with one descriptor of ${whole(TENANTS)} tenants and \`hash_tag: tenant\`. Weir has
 one core; the generator and all primaries share the other. So more primaries cannot decide more here: the result is the cost. A request
 with buckets in two slots has a second descriptor without a tenant, whose buckets are all in one slot. Medians, with the lowest and the highest round in brackets.`,

@@ -55,10 +55,10 @@ function renderFigures(results) {
     '## Memory',
     render(select(tableBelow(results, '### The memory of a bucket'), ['store', 'buckets', 'bytes each', 'measured by'])),
     '## Control data',
-    `${environmentOf(results, 'npm run bench:control')} 1,000,000 tenants with a plan and 100,000 overrides, one domain:`,
+    `${environmentOf(results, 'npm run bench -- control')} 1,000,000 tenants with a plan and 100,000 overrides, one domain:`,
     render(controlTable(results)),
     '## Atomicity',
-    `${environmentOf(results, 'npm run bench:atomicity')} 64 callers take from one key.`,
+    `${environmentOf(results, 'npm run bench -- atomicity')} 64 callers take from one key.`,
     render(atomicityTable(results)),
     '## A start',
     startOf(results),
@@ -201,7 +201,7 @@ function rateTable(results) {
 function startOf(results) {
   const table = tableBelow(results, '## A start');
   const least = (/** @type {string} */ process) => rowOf(table, [process])[1] ?? '';
-  return `${environmentOf(results, 'npm run bench:start')} Processor time until the first answer: ${least('Weir, embedded')} ms on the embedded store, ${least('Weir, Redis')} ms on Redis; ${least('Node alone')} ms is Node alone.`;
+  return `${environmentOf(results, 'npm run bench -- start')} Processor time until the first answer: ${least('Weir, embedded')} ms on the embedded store, ${least('Weir, Redis')} ms on Redis; ${least('Node alone')} ms is Node alone.`;
 }
 
 /** @param {string} results */

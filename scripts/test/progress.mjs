@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { clearInterval, setInterval } from 'node:timers';
 
-/** A terminal shows one line that changes; a log has a line now and then. */
+/** A terminal shows one line that changes; a log has a line every 30 seconds. */
 const TERMINAL_MS = 1_000;
 const LOG_MS = 30_000;
 

@@ -9,7 +9,7 @@ import { ENGINES } from '../install/redis-versions.mjs';
 import { outcomeOf } from './result.mjs';
 import { STAGES } from './stages.mjs';
 
-/** An older result is no reason to leave a test out. */
+/** A test with an older result runs again. */
 const REPEATED_AFTER_MS = 3_600_000;
 
 /** Each stage of jest leaves the results of its last run here. */

@@ -35,7 +35,7 @@ import { prepareTools } from './tools.mjs';
 
 /** @typedef {Pick<import('./run-jest.mjs').JestOptions, 'show' | 'limitS' | 'isBrief'>} HowToRun */
 
-/** Of what a check prints. */
+/** A check that failed shows at most this many lines of its output. */
 const LINES_MAX = 100;
 
 /** The stages share them. */

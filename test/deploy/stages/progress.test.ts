@@ -1,4 +1,4 @@
-/** `npm test` shows how far each of its stages is. */
+/** `npm test` shows in one line what runs and what remains. */
 
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,13 +20,27 @@ test('jest writes the number of finished files', async () => {
   expect(readFileSync(file, 'utf8')).toBe('1 of 1 files');
 });
 
-test('progress lines have the name, the files and the time; stages without jest have the time alone', async () => {
+test('a line has the time, the stages that are done, those that run with their files, and those that remain', async () => {
+  const running = JSON.stringify([
+    { name: 'unit', file },
+    { name: 'lint', file: '/nowhere' },
+  ]);
   const script = `
-    import { reportProgress } from './scripts/test/progress.mjs';
-    const stop = ['unit', 'lint'].map((name) => reportProgress({ name, file: name === 'unit' ? ${JSON.stringify(file)} : '/nowhere', everyMs: 5, print: (line) => { console.log(line); } }));
-    setTimeout(() => stop.forEach((each) => each()), 200);`;
+    import { showProgress } from './scripts/test/progress.mjs';
+    const stop = showProgress({ read: () => ({ done: 1, running: ${running}, waiting: ['docs'] }), isTerminal: false, everyMs: 5 });
+    setTimeout(stop, 200);`;
   const { exitCode, stdout } = await runCommand(process.execPath, ['--input-type=module', '-e', script]);
   expect(exitCode).toBe(0);
   const lines = new Set(stdout.trim().split('\n'));
-  expect(lines).toEqual(new Set(['... unit: 1 of 1 files, 0:00', '... lint: 0:00']));
+  expect(lines).toEqual(new Set(['0:00  1 of 4 stages done; running: unit 1 of 1 files, lint; then: docs']));
+});
+
+test('a terminal has one line, which changes', async () => {
+  const script = `
+    import { showProgress } from './scripts/test/progress.mjs';
+    const stop = showProgress({ read: () => ({ done: 1, running: [], waiting: ['docs'] }), isTerminal: true, everyMs: 5 });
+    setTimeout(stop, 200);`;
+  const { stdout } = await runCommand(process.execPath, ['--input-type=module', '-e', script]);
+  expect(stdout).not.toContain('\n');
+  expect(stdout.split('\r\x1b[K').length).toBeGreaterThan(2);
 });

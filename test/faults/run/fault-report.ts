@@ -19,7 +19,7 @@ export interface FaultsReport {
 }
 
 export function publishFaults(report: FaultsReport): void {
-  const section = { name: 'faults', command: 'npm run test:faults' };
+  const section = { name: 'faults', command: 'npm test -- faults --long' };
   publishSection({ ...section, file: FAULTS_PAGE, markdown: renderSummary(report) });
   publishSection({ ...section, file: RESULTS, markdown: renderResults(report) });
 }
@@ -75,7 +75,7 @@ ${table(
 
 function environmentOf({ size }: FaultsReport): string {
   const { date, node, cores, processor } = describeEnvironment({ redis: redisVersion() });
-  return `\`npm run test:faults\`, ${date}: Node ${node}, Redis ${redisVersion()}, ${cores} cores (${processor}), which two Weir processes, Redis, the
+  return `\`npm test -- faults --long\`, ${date}: Node ${node}, Redis ${redisVersion()}, ${cores} cores (${processor}), which two Weir processes, Redis, the
 callers and whatever else ran here shared; load average ${loadAverage()} at the end. ${size.perSecond} requests a second to two Weir processes with default
 settings, ${size.beforeMs / 1000} s before each fault and ${size.afterMs / 1000} s after the recovery; the hot limit is ${hotLimit(size)} a second.`;
 }
