@@ -4,7 +4,7 @@
  */
 
 /** @typedef {import('./stages.mjs').Stage} Stage */
-/** @typedef {{ readonly without?: readonly string[], readonly only?: readonly string[], readonly workers?: number }} Choice Test files of the stage. */
+/** @typedef {{ readonly without?: readonly string[], readonly only?: readonly string[], readonly workers?: number, readonly quietS?: number }} Choice Test files of the stage. */
 
 /** Tests of real Weirs: both stores, gRPC and HTTP, a dead Redis, the command line. */
 const REAL_WEIRS = [
@@ -21,10 +21,8 @@ const REAL_WEIRS = [
 
 /** Documents and scripts: what their tests start takes more time than all others together. */
 const COSTLY_DOCS = [
-  ...['libraries', 'requirements', 'operating/operations', 'pages/migrating', 'pages/rollout', 'pages/who-is-limited', 'stable-names'].map(
-    (name) => `docs/${name}`,
-  ),
-];
+  ...['libraries', 'requirements', 'operating/operations', 'pages/migrating', 'pages/rollout', 'pages/who-is-limited', 'stable-names'],
+].map((name) => `docs/${name}`);
 
 /** Simulations and floods: they take seconds for random cases, or for many of the same kind. */
 const COSTLY_UNITS = [
@@ -35,6 +33,8 @@ const COSTLY_UNITS = [
   ...['control/selector-index', 'store/redis-cluster-store', 'source/config-place', 'top/fleet-top-keys', 'top/local-top-keys'].map(
     (name) => `unit/${name}`,
   ),
+  ...['rule/calendar', 'resilience/saturation', 'source/xds/to-tape', 'store/bucket-table/bucket-table'].map((name) => `unit/${name}`),
+  ...['transport/http2/floods', 'transport/http2/fuzz'].map((name) => `unit/${name}`),
 ];
 
 const COSTLY_SCRIPTS = ['parity/counter-error', 'parity/hostile-clock', 'parity/reservations', 'parity/reserve'];
@@ -53,8 +53,9 @@ const CHOICES = {
   lua: { without: COSTLY_SCRIPTS.map(fileOf) },
   contract: { without: ['contract/floods'].map(fileOf) },
   docs: { without: [...COSTLY_DOCS.map(fileOf), 'test/deploy'] },
-  unit: { without: COSTLY_UNITS.map(fileOf) },
-  integration: { only: REAL_WEIRS.map((name) => fileOf(`integration/${name}`)), workers: 2 },
+  // Alone it takes as long as all others together, so it begins first.
+  unit: { without: COSTLY_UNITS.map(fileOf), quietS: 100 },
+  integration: { only: REAL_WEIRS.map((name) => fileOf(`integration/${name}`)), workers: 2, quietS: 40 },
 };
 
 /** @param {string} name */
@@ -80,9 +81,9 @@ export function quickStagesOf(stages) {
  * @param {Choice} choice
  * @returns {Stage}
  */
-function quickStage(stage, { without = [], only, workers = stage.workers ?? 1 }) {
+function quickStage(stage, { without = [], only, workers = stage.workers ?? 1, quietS = stage.quietS }) {
   const needs = (stage.needs ?? []).filter((need) => need === 'build' || need === 'redis');
-  if (only !== undefined) return { ...stage, needs, workers, folders: [], files: only };
+  if (only !== undefined) return { ...stage, needs, workers, quietS, folders: [], files: only };
   const folders = (stage.folders ?? []).filter((folder) => !without.includes(folder));
-  return { ...stage, needs, folders, leftOut: [...(stage.leftOut ?? []), ...without] };
+  return { ...stage, needs, quietS, folders, leftOut: [...(stage.leftOut ?? []), ...without] };
 }
