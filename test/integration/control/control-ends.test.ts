@@ -51,7 +51,7 @@ const closing: (() => Promise<unknown>)[] = [];
 beforeAll(async () => {
   redis = await startRedis();
   store = new RedisStore(storeOptions(redis.port));
-  await store.connect({ waitMs: 5_000 });
+  await store.connect({ waitMs: hangLimitMs(5_000) });
   control = new RedisControlStore({ run: (call, options) => store.run(call, options), keyPrefix: '', onUnreadable: () => undefined });
 });
 

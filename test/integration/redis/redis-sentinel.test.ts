@@ -24,6 +24,7 @@ import { describeFromRedis7, testFromRedis7, testWithTls } from '../../support/r
 import { OK, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const TIMEOUT_MS = 120_000;
 const CONNECT_TIMEOUT_MS = 30_000;
@@ -97,7 +98,7 @@ async function withAdmin<T>(port: number, during: (admin: TestClient) => Promise
 function untilCopied(primary: RedisServer): Promise<void> {
   return withAdmin(primary.port, async (admin) => {
     await admin.set('copied', '1');
-    expect(await admin.wait(2, 10_000)).toBe(2);
+    expect(await admin.wait(2, hangLimitMs(10_000))).toBe(2);
   });
 }
 
