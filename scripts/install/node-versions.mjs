@@ -44,15 +44,21 @@ async function installAll() {
   for (const node of wanted) {
     const failure = await withUnfinishedFolder(CACHE, (unfinished) => install(node, unfinished));
     if (failure === undefined) continue;
-    const reason = `Node ${node.version} could not be installed: ${failure}. Check that npm can reach its registry, which may have no build for this system, or put that version at ${node.path}.`;
+    const reason = `Node ${node.version} could not be installed: ${failure}, or put that version at ${node.path}.`;
     missing.set(node, reason);
     console.error(reason);
   }
   return missing;
 }
 
+const CHECK_NPM = 'Check that npm can reach its registry, which may have no build for this system';
+
+/** From 26 on, Node's builds need it; many small systems do without. */
+const GET_LIBATOMIC =
+  'Install that library (Debian and Ubuntu: `apt-get install libatomic1` as root; Fedora: `dnf install libatomic`) and run the command again';
+
 /**
- * Resolves to why it failed, or to undefined. The binary reports its version before it is moved into the cache.
+ * Resolves to why it failed and what to do, or to undefined. The binary reports its version before it is moved into the cache.
  *
  * @param {PinnedNode} node
  * @param {string} unfinished
@@ -67,16 +73,17 @@ async function install({ version }, unfinished) {
     });
     if (ended.code !== 0) {
       console.error(ended.output);
-      return failureOf('npm', ended, INSTALL_TIMEOUT_S);
+      return `${failureOf('npm', ended, INSTALL_TIMEOUT_S)}. ${CHECK_NPM}`;
     }
     const folder = join(unfinished, 'node_modules', name, 'bin');
     const { output } = await run(join(folder, 'node'), ['--version'], { timeoutS: 60, output: 'pipe' });
-    if (output.trim() !== `v${version}`) return `its binary does not run on this system: ${output.trim()}`;
+    if (output.trim() !== `v${version}`)
+      return `its binary does not run on this system: ${output.trim()}. ${output.includes('libatomic.so') ? GET_LIBATOMIC : CHECK_NPM}`;
     rmSync(join(CACHE, version), { recursive: true, force: true });
     renameSync(folder, join(CACHE, version));
     return undefined;
   } catch (error) {
-    return String(error);
+    return `${String(error)}. ${CHECK_NPM}`;
   }
 }
 

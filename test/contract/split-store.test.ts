@@ -11,6 +11,7 @@ import { groupOf, take } from '../support/decisions/groups';
 import { redisOfFile } from '../support/redis/redis-of-file';
 import { emptied } from '../support/redis/redis-store';
 import { describeStore, type StoreUnderTest } from './store-contract';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 const redis = redisOfFile();
 const lost: number[] = [];
@@ -71,7 +72,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
         setInUse: () => undefined,
       }),
     });
-    await store.connect({ waitMs: 5_000 });
+    await store.connect({ waitMs: hangLimitMs(5_000) });
     return split(store, ({ bucketKey }) => slotOf(bucketKey));
   }),
 );

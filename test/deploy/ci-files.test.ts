@@ -1,4 +1,4 @@
-/** The CI files for limits run check, test, diff and replay on a change, and their forges accept them. */
+/** The CI files for limits run check, test, diff and replay on a change, and the two forges run the same. */
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,6 @@ import { runCommand } from '../support/processes/command';
 
 const ROOT = path.resolve(__dirname, '..', '..');
 const CI = path.join(ROOT, 'deploy', 'ci');
-const ACTIONLINT = process.env.WEIR_ACTIONLINT ?? path.join(ROOT, '.cache', 'actionlint', 'v1.7.12');
 const WEIR = `${process.execPath} ${path.join(ROOT, 'dist', 'main.js')}`;
 
 interface Job {
@@ -52,11 +51,10 @@ async function runJob({ folder, base }: Change, env: Readonly<Record<string, str
   return { ...result, report: read('weir-report.md'), tests: read('weir-tests.xml') };
 }
 
-test('actionlint accepts the workflow, whose actions are those of this repository', async () => {
-  const file = path.join(CI, 'github-actions.yaml');
-  expect(await runCommand(ACTIONLINT, ['-no-color', file])).toMatchObject({ exitCode: 0, stdout: '' });
+test('the workflow uses the same actions as this repository', () => {
   const own = readFileSync(path.join(ROOT, '.github', 'workflows', 'ci.yml'), 'utf8');
-  const uses = Array.from(readFileSync(file, 'utf8').matchAll(/uses: .*/g), ([used]) => used);
+  const workflow = readFileSync(path.join(CI, 'github-actions.yaml'), 'utf8');
+  const uses = Array.from(workflow.matchAll(/uses: .*/g), ([used]) => used);
   expect(uses.length).toBe(2);
   for (const used of uses) expect(own).toContain(used);
 });

@@ -8,6 +8,7 @@ import { httpRequest } from '../support/clients/http-client';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { startGateway, warmUp, type Gateway } from './chain/gateway';
 import { ENDPOINT } from './chain/published-addresses';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 const LIMITS = join(__dirname, 'chain', 'limits.yaml');
 const CALLER = { merchant: 'm-edge', client: 'c-edge' };
@@ -105,7 +106,7 @@ test('Envoy gets every answer over TLS while connections reach their maximum age
         (await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`)).body,
       )?.[1],
     );
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + hangLimitMs(20_000);
   let [asked, undecided] = [0, 0];
   while ((await renewals()) < RENEWALS && Date.now() < deadline) {
     // A client's first requests pass, so that an answer without Weir's figures is one without a decision.

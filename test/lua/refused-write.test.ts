@@ -10,9 +10,10 @@ import { groupOf, adjustment, take } from '../support/decisions/groups';
 import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { storedTokenBucket } from '../support/redis/stored-token-bucket';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 const START_US = 1_800_000_000_000_000;
-const WAIT_MS = 20_000;
+const WAIT_MS = hangLimitMs(20_000);
 
 /** The one deletes the bucket `full` that is there, the other writes `used`. */
 const deletes = groupOf([take('full', { hits: -5 })]);

@@ -9,6 +9,7 @@ import { decided } from '../support/decisions/outcomes';
 import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { storedTokenBucket } from '../support/redis/stored-token-bucket';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 const BEYOND_EXACT = String(2 ** 53);
 const START_US = 1_800_000_000_000_000;
@@ -196,7 +197,7 @@ test('a bucket with a number of 400 digits fails its groups alone, folded or not
 
 test('the script in use reads the time of Redis', async () => {
   const store = new RedisStore(storeOptions(server.port));
-  await store.connect({ waitMs: 5_000 });
+  await store.connect({ waitMs: hangLimitMs(5_000) });
   const [seconds, micros] = await redis.client.sendCommand<[string, string]>(['TIME']);
   const [outcome] = await store.take([groupOf([take('a')])]);
   await store.close();

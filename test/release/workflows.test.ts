@@ -9,6 +9,9 @@ const ROOT = path.resolve(__dirname, '..', '..');
 const FOLDER = path.join(ROOT, '.github', 'workflows');
 const FILES = readdirSync(FOLDER).map((name) => path.join(FOLDER, name));
 
+/** The one for the limits of users. */
+const FOR_LIMITS = path.join(ROOT, 'deploy', 'ci', 'github-actions.yaml');
+
 /** Where scripts/install/go/actionlint.mjs puts it. */
 const ACTIONLINT = process.env.WEIR_ACTIONLINT ?? path.join(ROOT, '.cache', 'actionlint', 'v1.7.12');
 
@@ -41,8 +44,8 @@ function scriptOf({ steps }: Job): string {
   return steps.map(({ run = '' }) => run).join('\n');
 }
 
-test('actionlint accepts the workflows, and refuses one with an unknown job', async () => {
-  const { exitCode, stdout } = await runCommand(ACTIONLINT, ['-no-color', ...FILES]);
+test('actionlint accepts the workflows and that for limits, and refuses one with an unknown job', async () => {
+  const { exitCode, stdout } = await runCommand(ACTIONLINT, ['-no-color', ...FILES, FOR_LIMITS]);
   expect(stdout).toBe('');
   expect(exitCode).toBe(0);
   const folder = mkdtempSync(path.join(tmpdir(), 'weir-workflow-'));

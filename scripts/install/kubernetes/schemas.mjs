@@ -48,9 +48,15 @@ export async function installKubernetesSchemas() {
   const cache = join(ROOT, '.cache', 'kubernetes-schemas');
   const path = join(cache, hash);
   if (existsSync(path)) return { path };
+  const go = which('go');
+  if (go === undefined)
+    return {
+      missing:
+        'The schemas of custom resources come from Go modules, and go is not on PATH. Install Go (go.dev, or Debian and Ubuntu: `apt-get install golang` as root), then run the command again.',
+    };
   beginFetch({ name: 'kubernetes-schemas', by: 'pip and go', isGo: true });
   const missing = await withUnfinishedFolder(cache, async (unfinished) => {
-    const failure = (await writeKubernetes(unfinished)) ?? (await writeCustomResources(unfinished));
+    const failure = (await writeKubernetes(unfinished)) ?? (await writeCustomResources(go, unfinished));
     if (failure === undefined && !existsSync(path)) renameSync(unfinished, path);
     return failure;
   });
@@ -88,12 +94,10 @@ function localSchema(text) {
 /**
  * Resolves to why it failed, or to undefined.
  *
+ * @param {string} go
  * @param {string} folder
  */
-async function writeCustomResources(folder) {
-  const go = which('go');
-  if (go === undefined)
-    return 'The schemas of custom resources come from Go modules, and go is not on PATH. Install Go (go.dev, or Debian and Ubuntu: `apt-get install golang` as root), then run the command again.';
+async function writeCustomResources(go, folder) {
   for (const { name, module, paths } of SOURCES) {
     const ended = await run(go, ['mod', 'download', '-json', module], { timeoutS: DOWNLOAD_TIMEOUT_S, output: 'pipe' });
     if (ended.code !== 0) {

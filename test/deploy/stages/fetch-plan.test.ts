@@ -1,6 +1,6 @@
 /** `npm test` says first what it will fetch, its size, and where it goes. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand } from '../../support/processes/command';
 
@@ -35,14 +35,24 @@ test('the plan has the missing tools with their sizes, the largest first, and fe
   expect(begun).toBe('Fetching nginx (apt-get; 6 MB of download, 16 MB of disk) …');
 });
 
+const PLAN_OF_ALL = `
+  import { STAGES } from './scripts/test/stages.mjs';
+  import { planTools } from './scripts/test/tools.mjs';
+  console.log((await planTools(STAGES)).join('\\n'));`;
+
 test('the plan of all stages fetches nothing by itself', async () => {
-  const script = `
-    import { STAGES } from './scripts/test/stages.mjs';
-    import { planTools } from './scripts/test/tools.mjs';
-    console.log((await planTools(STAGES)).join('\\n'));`;
-  const { stdout, stderr } = await runCommand(process.execPath, ['--input-type=module', '-e', script]);
+  const { stdout, stderr } = await runCommand(process.execPath, ['--input-type=module', '-e', PLAN_OF_ALL]);
   expect(stderr).toBe('');
   expect(stdout).not.toContain('Fetching');
+});
+
+test('the plan counts no module of Go where no Go is', async () => {
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => !existsSync(path.join(folder, 'go')));
+  const env = { PATH: folders.join(path.delimiter) };
+  const { stdout, stderr } = await runCommand(process.execPath, ['--input-type=module', '-e', PLAN_OF_ALL], { env });
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/^\d+ tools are missing/);
+  expect(stdout).not.toMatch(/\bgo\b/i);
 });
 
 test('each tool has a size', () => {

@@ -18,9 +18,10 @@ import path from 'node:path';
 import type { ConfigSource } from '../../../src/configuration/source/files/config-files';
 import { FileSource } from '../../../src/configuration/source/files/file-source';
 import type { ConfigSet } from '../../../src/configuration/source/rules-in-force';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 import { ConfigMap, swapSymlink } from '../../support/config/config-map';
 
-const UNTIL_MS = 20_000;
+const UNTIL_MS = hangLimitMs(20_000);
 
 let home: string;
 let source: FileSource | undefined;
@@ -340,7 +341,7 @@ describe('files on their way', () => {
     await untilWatched(watched);
     // Ten seconds go by faster here.
     const now = jest.spyOn(performance, 'now').mockImplementation(() => realNow() * 50);
-    const endMs = realNow() + 5_000;
+    const endMs = realNow() + hangLimitMs(5_000);
     for (let i = 0; troubles.length === 0 && realNow() < endMs; i += 1) {
       write('a.yaml', String(i));
       await new Promise((resolve) => setTimeout(resolve, 10));

@@ -16,6 +16,7 @@ import { startWeir, type WeirProcess } from '../../support/processes/weir-proces
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeTestClient, storeOptions, type TestClient } from '../../support/redis/redis-store';
 import { freePort } from '../../support/servers/ports';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const CONFIG = path.resolve(__dirname, '..', '..', '..', 'deploy', 'tenants', 'payments.yaml');
 const { rules, prefix } = readAclLine();
@@ -146,7 +147,7 @@ test('a user that may only count cannot read or write control data: Weir decides
 async function useAs(user: { readonly username: string; readonly password: string }): Promise<readonly string[]> {
   const options = storeOptions(redis.port);
   const store = new RedisStore({ ...options, server: { ...options.server, ...user } });
-  await store.connect({ waitMs: 5_000 });
+  await store.connect({ waitMs: hangLimitMs(5_000) });
   const control = new RedisControlStore({
     run: (call, runOptions) => store.run(call, runOptions),
     keyPrefix: prefix,

@@ -4,6 +4,7 @@ import type { WireResponse } from '../../../src/server/transport/messages/wire';
 import { isLong } from '../../support/random/form';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { OK, RlsClient } from '../../support/clients/rls-client';
+import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
 import { figure } from '../../support/docs/figure';
@@ -37,7 +38,14 @@ async function runCallers(processes: readonly WeirProcess[]): Promise<Run> {
   const clients = processes.map(({ grpcPort }) => new RlsClient(grpcPort));
   const admissions: Admission[] = [];
   let denied = 0;
-  await Promise.all(clients.map((client) => client.ask('load', [{ entries: { client: 'warm-up' } }])));
+  // A busy machine may have lost or not yet made its connection to Redis.
+  for (const client of clients)
+    await until(() =>
+      client.ask('load', [{ entries: { client: 'warm-up' } }]).then(
+        () => true,
+        () => false,
+      ),
+    );
   const startedMs = performance.now();
   const call = async (client: RlsClient): Promise<void> => {
     while (performance.now() - startedMs < DURATION_MS) {

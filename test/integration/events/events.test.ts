@@ -176,7 +176,7 @@ test(
     const env = { CONTROL_DATA: 'true' };
     const [one] = [await start(env), await start(env), await start(env)] as const;
     const operator = await instanceOnRedis(redis.port);
-    await operator.follower.start({ waitMs: 5_000 });
+    await operator.follower.start({ waitMs: hangLimitMs(5_000) });
     const entries = [{ key: 'merchant', value: 'bad' }];
     const audit = { author: 'ann', action: 'put' };
     await operator.service.write({ changes: [{ put: { kind: 'block', domain: 'shop', id: 'b1', entries, reason: 'fraud' } }], audit });

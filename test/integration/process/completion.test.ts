@@ -80,9 +80,14 @@ const fish: Shell = {
       '-c',
       `source ${script}; complete -C 'weir ${words.join(' ')}'`,
     ]);
-    return linesOf(stdout).map((line) => line.split('\t')[0]!);
+    // From version 4 on, it also offers words with these letters further on.
+    return linesOf(stdout)
+      .map((line) => line.split('\t')[0]!)
+      .filter((word) => word.startsWith(words.at(-1)!));
   },
 };
+
+const OF_OVERRIDE_LIST = ['--ca', '--cert', '--count', '--domain', '--json', '--key', '--timeout', '--token-file', '--url'];
 
 const isInstalled = ({ name }: Shell): boolean => spawnSync(commandOf(name), ['--version']).status === 0;
 
@@ -102,6 +107,7 @@ describe.each([bash, zsh, fish])('$name', (shell) => {
     expect(await offered('block', '')).toEqual(['delete', 'list', 'set', 'show']);
     expect(await offered('block', 'set', 'id', '--if')).toEqual(['--if-match']);
     expect(await offered('block', 'set', 'id', '--c')).toEqual(['--ca', '--cert', '--create-only']);
+    expect(await offered('override', 'list', '--')).toEqual(OF_OVERRIDE_LIST);
     expect(await offered('override', 'list', '--l')).toEqual([]);
     expect(await offered('top', 'd')).toEqual(['denied']);
     expect(await offered('top', 'denied', '--minutes', '')).toEqual(['1', '10', '60']);

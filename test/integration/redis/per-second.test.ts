@@ -87,7 +87,7 @@ test('a request over both servers is all or nothing', async () => {
 test('without one of the two servers the other decides its buckets, and health names the absent one', async () => {
   perSecond.kill('SIGKILL');
   await until(async () => (await httpRequest(`http://127.0.0.1:${weir.httpPort}/healthcheck`)).body === 'OK\ndegraded: redis per second\n');
-  expect(weir.output()).toContain(`no Redis at redis://127.0.0.1:${perSecond.port}/0 (limits of one second) (`);
+  await until(() => weir.output().includes(`no Redis at redis://127.0.0.1:${perSecond.port}/0 (limits of one second) (`));
   await expect(client.ask('d', [of('second'), of('year')])).rejects.toMatchObject({ details: 'Redis is not connected' });
   const { overall_code: code, statuses } = await client.ask('d', [of('year')]);
   expect([code, statuses[0]!.limit_remaining]).toEqual([OK, 2]);

@@ -18,6 +18,7 @@ import { OK, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig, writeText } from '../../support/config/temp-config';
 import { until } from '../../support/clock/until';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const TIMEOUT_MS = 60_000;
 
@@ -234,7 +235,7 @@ test('a command sets no timer of the client library, since each would be kept fo
   const store = new RedisStore(storeOptions(redis.port));
   const timeouts = jest.spyOn(AbortSignal, 'timeout');
   try {
-    await store.connect({ waitMs: 5_000 });
+    await store.connect({ waitMs: hangLimitMs(5_000) });
     for (let call = 0; call < 3; call += 1) await store.take([groupOf([take('bucket')])]);
     expect(timeouts).not.toHaveBeenCalled();
   } finally {

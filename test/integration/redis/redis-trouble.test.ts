@@ -247,9 +247,17 @@ test(
     await asker.ask('d', [{ entries: { k: 'v' } }]);
     proxy.pointTo(second.port);
     await admin.sendCommand(['REPLICAOF', '127.0.0.1', String(second.port)]);
-    await expect(asker.ask('d', [{ entries: { k: 'v' } }])).rejects.toMatchObject({ details: 'Redis answered the error READONLY' });
+    // A task of Weir itself may get the error first, and leaves the replica as a call does.
+    const errors = new Set<string>();
+    await until(async () => {
+      await asker.ask('d', [{ entries: { k: 'v' } }]).catch((error: unknown) => errors.add((error as ServiceError).details));
+      return server.output().includes('Redis answered the error READONLY');
+    });
+    expect(['Redis answered the error READONLY', 'Redis is not connected']).toEqual(expect.arrayContaining([...errors]));
     await untilAnswered(asker);
-    expect(server.output()).toContain('Redis answered the error READONLY');
+    const successor = await makeTestClient(second.port).connect();
+    expect(await successor.keys('*k=v')).toHaveLength(1);
+    successor.destroy();
     asker.close();
     admin.destroy();
     await server.stop();

@@ -39,7 +39,7 @@ let clients: RlsClient[];
 beforeAll(async () => {
   redis = await startRedis();
   store = new RedisStore(storeOptions(redis.port));
-  await store.connect({ waitMs: 10_000 });
+  await store.connect({ waitMs: hangLimitMs(10_000) });
   const env = {
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,
     REDIS_OP_TIMEOUT: '1s',

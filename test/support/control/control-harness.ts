@@ -9,6 +9,7 @@ import { RedisControlStore } from '../../../src/state/control/redis/redis-contro
 import { monotonicNowUs } from '../../../src/lib/clock';
 import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { storeOptions } from '../redis/redis-store';
+import { hangLimitMs } from '../clock/hang-limit';
 
 export interface Instance {
   readonly data: ControlData;
@@ -40,7 +41,7 @@ export function instanceOn(store: ControlStore, { nowUs = monotonicNowUs }: { re
 /** An instance with its own connection to the Redis on this port. */
 export async function instanceOnRedis(port: number): Promise<Instance> {
   const redis = new RedisStore({ ...storeOptions(port), silenceMs: 1_000 });
-  await redis.connect({ waitMs: 5_000 });
+  await redis.connect({ waitMs: hangLimitMs(5_000) });
   const store = new RedisControlStore({
     run: (call, options) => redis.run(call, options),
     keyPrefix: '',

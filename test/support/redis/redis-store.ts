@@ -4,6 +4,7 @@ import { createClient } from '@redis/client';
 import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { loadClockedScripts, setClock } from './clocked-script';
 import type { RedisServer } from './redis-server';
+import { hangLimitMs } from '../clock/hang-limit';
 
 export interface ClockedRedis {
   readonly store: RedisStore;
@@ -26,7 +27,7 @@ export async function openClockedRedis(server: RedisServer): Promise<ClockedRedi
   await client.connect();
   await client.flushAll();
   const store = new RedisStore({ ...storeOptions(server.port), scripts: loadClockedScripts() });
-  await store.connect({ waitMs: 5_000 });
+  await store.connect({ waitMs: hangLimitMs(5_000) });
   return {
     store,
     client,

@@ -1,6 +1,6 @@
 /** Certificates for one test file, made by openssl: two authorities, and what they have signed. */
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -69,24 +69,56 @@ export function makeCertificates({ days = 2 }: { readonly days?: number } = {}):
   };
 }
 
-/** A certificate that expired yesterday, signed by itself. */
+/** What `openssl ca` keeps, and demands of a request. */
+const AUTHORITY_CONFIG = `${OPENSSL_CONFIG}[ca]
+default_ca = own
+[own]
+database = index.txt
+new_certs_dir = .
+rand_serial = yes
+default_md = sha256
+policy = anything
+[anything]
+commonName = supplied
+`;
+
+/**
+ * A certificate that expired yesterday, signed by itself. Of the commands of openssl 3.0, only `ca` takes an end in the past that 3.5 accepts
+ * too: `x509` no longer takes days below zero.
+ */
 export function makeExpired(): Pair {
   const folder = mkdtempSync(path.join(tmpdir(), 'weir-expired-'));
   const [config, request] = [path.join(folder, 'openssl.cnf'), path.join(folder, 'expired.csr')];
   const pair = { cert: path.join(folder, 'expired.crt'), key: path.join(folder, 'expired.key') };
-  writeFileSync(config, OPENSSL_CONFIG);
+  writeFileSync(config, AUTHORITY_CONFIG);
+  writeFileSync(path.join(folder, 'index.txt'), '');
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', pair.key];
   openssl(['req', '-new', '-config', config, ...key, '-out', request, '-subj', '/CN=expired']);
-  // `openssl req` accepts no days before today.
-  openssl(['x509', '-req', '-in', request, '-signkey', pair.key, '-days', '-1', '-out', pair.cert]);
+  const valid = ['-startdate', dayOf(-2), '-enddate', dayOf(-1)];
+  const files = ['-keyfile', pair.key, '-in', request, '-out', pair.cert];
+  openssl(['ca', '-batch', '-selfsign', '-notext', '-config', config, ...valid, ...files], folder);
   return pair;
 }
 
-function openssl(args: readonly string[]): void {
+/** This moment on another day, as `openssl ca` reads it: 20260131120000Z. */
+function dayOf(days: number): string {
+  return `${new Date(Date.now() + days * 86_400_000).toISOString().replaceAll(/\D/g, '').slice(0, 14)}Z`;
+}
+
+function openssl(args: readonly string[], cwd?: string): void {
   try {
-    execFileSync('openssl', args, { stdio: 'pipe' });
+    execFileSync('openssl', args, { stdio: 'pipe', cwd });
   } catch (error) {
-    const told = (error as { stderr?: Buffer }).stderr?.toString() ?? '';
-    throw new Error(`openssl 3 or newer is needed to make the test's certificates; it said: ${told || String(error)}`, { cause: error });
+    const output = (error as { stderr?: Buffer }).stderr?.toString() ?? '';
+    const problem = `\`openssl ${args[0]!}\` failed: ${output || String(error)}`;
+    throw new Error(`${problem}${needsNewer() ? '\nopenssl 3 or newer is needed to make the certificates of the tests' : ''}`, {
+      cause: error,
+    });
   }
+}
+
+/** Whether the program is missing, too old, or LibreSSL. */
+function needsNewer(): boolean {
+  const { status, stdout } = spawnSync('openssl', ['version'], { encoding: 'utf8' });
+  return status !== 0 || !/^OpenSSL (?:[3-9]|\d\d)\./.test(stdout);
 }
