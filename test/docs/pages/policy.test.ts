@@ -5,7 +5,7 @@ import { tableRows } from '../../support/docs/markdown';
 
 const PAGE = 'docs/policy.md';
 const page = readFileSync(PAGE, 'utf8');
-const roadmap = readFileSync('ROADMAP.md', 'utf8');
+const [, roadmap = ''] = readFileSync('CONTRIBUTING.md', 'utf8').split('\n### Roadmap\n');
 const versions = readFileSync('docs/versions.md', 'utf8');
 
 test('the Nodes are the oldest that packages accept and the one of the image', () => {
