@@ -24,7 +24,7 @@ test('each promise names tests that exist', () => {
 });
 
 test('the page says that no name is deprecated exactly while the list has none', () => {
-  const { deprecated } = JSON.parse(readFileSync('docs/stable-names.json', 'utf8')) as { deprecated: readonly unknown[] };
+  const { deprecated } = JSON.parse(readFileSync('docs/generated/stable-names.json', 'utf8')) as { deprecated: readonly unknown[] };
   expect(page.includes('No name is deprecated now.')).toBe(deprecated.length === 0);
 });
 
