@@ -17,7 +17,10 @@ const BUNDLER = join(ROOT, 'node_modules', 'esbuild');
 /** Written after a successful build. Its time is when that build began; its text says whether the build checked types. */
 const STAMP = join(DIST, '.built');
 const TYPES_CHECKED = 'types checked\n';
-const INPUTS = [SRC, ...['tsconfig.json', 'tsconfig.build.json', 'package.json', 'package-lock.json'].map((name) => join(ROOT, name))];
+const INPUTS = [
+  SRC,
+  ...['tsconfig.json', 'config/tsconfig.build.json', 'package.json', 'package-lock.json'].map((name) => join(ROOT, name)),
+];
 
 /**
  * Resolves to what failed, or to undefined when dist/ is up to date. The npm packages must be installed.
@@ -32,7 +35,7 @@ export async function buildDist({ checksTypes = true } = {}) {
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const { code, timedOut } = await run(
     process.execPath,
-    [tsc, '-p', 'tsconfig.build.json', '--noEmitOnError', ...(checksTypes ? [] : ['--noCheck'])],
+    [tsc, '-p', 'config/tsconfig.build.json', '--noEmitOnError', ...(checksTypes ? [] : ['--noCheck'])],
     { timeoutS: BUILD_TIMEOUT_S },
   );
   if (code !== 0) return timedOut ? `tsc did not end within ${BUILD_TIMEOUT_S} s` : 'tsc found the errors above';

@@ -1,4 +1,4 @@
-/** Writes the figures of docs/benchmarks.md, docs/comparison.md and the front page docs/index.md from bench/results.md: `node scripts/generate/benchmarks.mjs`, after a benchmark. */
+/** Writes the figures of docs/generated/benchmarks.md, docs/comparison.md and the front page docs/index.md from bench/results.md: `node scripts/generate/benchmarks.mjs`, after a benchmark. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, isMain } from '../process/repository.mjs';
@@ -6,7 +6,7 @@ import { rowOf, tableBelow, withSection } from './results-tables.mjs';
 
 /** @typedef {import('./results-tables.mjs').Table} Table */
 
-const FILE = 'docs/benchmarks.md';
+const FILE = 'docs/generated/benchmarks.md';
 const FRONT = 'docs/index.md';
 const COMPARISON = 'docs/comparison.md';
 const COST = '### The cost of a decision';

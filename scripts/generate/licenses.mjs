@@ -1,4 +1,4 @@
-/** Writes licenses.md: the license of every package that the image or an npm package brings, from package-lock.json. Only licenses of a list may come in. */
+/** Writes docs/generated/licenses.md: the license of every package that the image or an npm package brings, from package-lock.json. Only licenses of a list may come in. */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJson } from '../process/parse-json.mjs';
@@ -7,7 +7,7 @@ import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 /** None of them asks for more than its text and its notices. */
 export const ALLOWED = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT'];
 
-const PAGE = join(ROOT, 'licenses.md');
+const PAGE = join(ROOT, 'docs', 'generated', 'licenses.md');
 const TEXT = /^(?:licen[cs]e|copying)/i;
 
 /** @typedef {{ readonly version?: string, readonly license?: string, readonly dev?: boolean }} Locked */

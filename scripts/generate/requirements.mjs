@@ -1,5 +1,5 @@
 /**
- * `node scripts/generate/requirements.mjs [RESULTS [ROOT]]`: writes docs/requirements.md from the heads of the test files. With RESULTS,
+ * `node scripts/generate/requirements.mjs [RESULTS [ROOT]]`: writes docs/generated/requirements.md from the heads of the test files. With RESULTS,
  * `.cache/test-results`, it also fills in what the last run of each stage showed.
  */
 import { ROOT, exitWith } from '../process/repository.mjs';

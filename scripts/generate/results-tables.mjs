@@ -1,4 +1,4 @@
-/** Reads the tables of bench/results.md, from which docs/benchmarks.md and docs/sizing.md have their figures. */
+/** Reads the tables of bench/results.md, from which docs/generated/benchmarks.md and docs/sizing.md have their figures. */
 
 /**
  * @typedef {object} Table

@@ -1,4 +1,4 @@
-/** Adds new names to docs/stable-names.json, and reports those that are gone: `node scripts/generate/stable-names.mjs`. It removes none. */
+/** Adds new names to docs/generated/stable-names.json, and reports those that are gone: `node scripts/generate/stable-names.mjs`. It removes none. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJson } from '../process/parse-json.mjs';
@@ -9,7 +9,7 @@ import { brokenPromises } from './stable/promise.mjs';
 /** @typedef {import('./stable/names.mjs').Names} Names */
 /** @typedef {{ readonly deprecated: readonly import('./stable/promise.mjs').Deprecation[], readonly names: Names }} Listed */
 
-const FILE = 'docs/stable-names.json';
+const FILE = 'docs/generated/stable-names.json';
 
 /**
  * The file with all names that it has, and those of the tree.

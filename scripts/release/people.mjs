@@ -1,13 +1,13 @@
 /**
- * Whether MAINTAINERS.md and .github/CODEOWNERS name people, and the same ones: `node scripts/release/people.mjs`. `--write` writes
- * CODEOWNERS from MAINTAINERS.md.
+ * Whether the table of maintainers in CONTRIBUTING.md and .github/CODEOWNERS name people, and the same ones:
+ * `node scripts/release/people.mjs`. `--write` writes CODEOWNERS from the table.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT, exitWith } from '../process/repository.mjs';
 
-const PEOPLE = 'MAINTAINERS.md';
+const PEOPLE = 'CONTRIBUTING.md';
 const OWNERS = join('.github', 'CODEOWNERS');
 
 const HEAD = '| name | handle | contact | looks after |';
@@ -28,7 +28,7 @@ function maintainers() {
 
 /** @param {readonly (readonly string[])[]} people */
 function ownersFile(people) {
-  return `# Who reviews changes, written from MAINTAINERS.md by \`node scripts/release/people.mjs --write\`.\n* ${people.map(([, handle]) => handle).join(' ')}\n`;
+  return `# Who reviews changes, written from CONTRIBUTING.md by \`node scripts/release/people.mjs --write\`.\n* ${people.map(([, handle]) => handle).join(' ')}\n`;
 }
 
 /**

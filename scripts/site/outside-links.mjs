@@ -41,10 +41,10 @@ export function linkOf(href, { page, repository, revision }) {
 }
 
 /**
- * The path of a copy below the base of the site.
+ * The path of a copy below the base of the site. Hosts of files leave out folders such as .github.
  *
  * @param {string} file
  */
 export function copyOf(file) {
-  return `${COPIES}/${file}.txt`;
+  return `${COPIES}/${file.replace(/^\./, '')}.txt`;
 }

@@ -10,7 +10,7 @@ import { DOCS, pagesOfDocs } from './pages.mjs';
  * @param {{ outDir: string, base: string, description: string, copied: ReadonlySet<string> }} site `copied`: files of the repository.
  */
 export function publish({ outDir, base, description, copied }) {
-  const schemas = readdirSync(DOCS).filter((name) => name.endsWith('.json'));
+  const schemas = readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.json'));
   for (const name of [...pagesOfDocs(), ...schemas]) copy(join(DOCS, name), join(outDir, name));
   for (const file of copied) copy(join(ROOT, file), join(outDir, copyOf(file)));
   writeFileSync(join(outDir, 'llms.txt'), llmsTxt({ base, description }));

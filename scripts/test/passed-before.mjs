@@ -13,8 +13,7 @@ import { ROOT } from '../process/repository.mjs';
 export const CHECKS_FOLDER = '.cache/passed-checks';
 
 /** What a check finds depends on these too, beside the files that it reads. */
-const SETTINGS =
-  /^(?:package-lock\.json|package\.json|tsconfig[^/]*\.json|\.[^/]*rc[^/]*|knip\.json|jest\.config\.cjs|config\/.*|scripts\/lint\/.*)$/;
+const SETTINGS = /^(?:package-lock\.json|package\.json|tsconfig\.json|config\/.*|scripts\/lint\/.*)$/;
 
 /** More changed files than these are checked with all others. */
 const CHANGED_MAX = 200;

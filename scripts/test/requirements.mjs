@@ -1,4 +1,4 @@
-/** Keeps the results of a run, and checks and shows them in docs/requirements.md. */
+/** Keeps the results of a run, and checks and shows them in docs/generated/requirements.md. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -163,7 +163,7 @@ function readKept(file) {
 }
 
 /**
- * The last line of a run of all stages: whether each test file of docs/requirements.md ran. The long form fills the page in,
+ * The last line of a run of all stages: whether each test file of docs/generated/requirements.md ran. The long form fills the page in,
  * unless all tests of a file were skipped. The tests of a failed or skipped stage are missing, so then nothing is checked.
  *
  * @param {readonly import('./result.mjs').StageResult[]} results
@@ -187,7 +187,10 @@ export function checkRequirements(results, { run, root = ROOT, print = console.l
     .map((file) => `${file}: all of its tests were skipped. Install what they need.`);
   for (const line of [...problems, ...skipped]) print(line);
   if (problems.length + skipped.length === 0 && run.form === 'long') writeRequirements({ root, results: { run, tests } });
-  return { ...ended, ...outcomeOf(problems.length === 0 ? undefined : `${problems.length} wrong for docs/requirements.md: see above`) };
+  return {
+    ...ended,
+    ...outcomeOf(problems.length === 0 ? undefined : `${problems.length} wrong for docs/generated/requirements.md: see above`),
+  };
 }
 
 /**
@@ -212,7 +215,7 @@ function isOfLongForm(file) {
 }
 
 /**
- * Writes docs/requirements.md.
+ * Writes docs/generated/requirements.md.
  *
  * @param {{ root: string, results?: KeptRun }} options
  */

@@ -37,8 +37,7 @@ export const FORMATTED = [
   'scripts/**/*.{mjs,cjs}',
   'site/try/**/*.{ts,tsx}',
   'site/.vitepress/**/*.{mjs,js,css}',
-  '*.{mjs,cjs,json}',
-  '.oxlintrc.jsonc',
+  '{,config/}*.{mjs,cjs,json,jsonc}',
   '!package-lock.json',
 ];
 
@@ -49,7 +48,7 @@ const CACHED = ['--cache', '--cache-strategy=content', `--cache-location=${CHECK
 const INCREMENTAL = ['--incremental', '--tsBuildInfoFile', `${CHECKS_FOLDER}/types.tsbuildinfo`];
 
 /** What oxlint checks. */
-const LINTED = ['src', 'test', 'bench', 'scripts', 'site', 'deploy', 'jest.config.cjs'];
+const LINTED = ['src', 'test', 'bench', 'scripts', 'site', 'deploy', 'config/jest-preset.cjs'];
 
 /** The linter's reader of types is a Go program that lives for seconds: to collect its garbage took a third of its processor time. */
 const RARE_COLLECTION = { GOGC: '400' };
@@ -124,14 +123,14 @@ export const STAGES = [
   { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/administration/console/tsconfig.json'], cores: 1, quietS: 4 },
   {
     name: 'lint',
-    tool: ['oxlint/bin/oxlint'],
+    tool: ['oxlint/bin/oxlint', '--config=config/oxlint.jsonc'],
     checked: LINTED,
     env: RARE_COLLECTION,
     cores: 1,
     quietS: 20,
   },
   { name: 'format', tool: ['prettier/bin/prettier.cjs', '--check', ...CACHED, ...FORMATTED], cores: 1, quietS: 30 },
-  { name: 'unused', tool: ['knip/bin/knip.js', '--no-progress'], cores: 1, quietS: 12 },
+  { name: 'unused', tool: ['knip/bin/knip.js', '--config=config/knip.json', '--no-progress'], cores: 1, quietS: 12 },
   {
     name: 'faults',
     folders: ['test/faults'],

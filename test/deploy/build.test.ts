@@ -16,7 +16,7 @@ const main = path.join(home, 'src', 'main.ts');
 beforeAll(() => {
   mkdirSync(path.join(home, 'src'));
   mkdirSync(path.join(home, 'node_modules'));
-  for (const name of ['deploy/bin', 'scripts', 'tsconfig.json', 'tsconfig.build.json'])
+  for (const name of ['deploy/bin', 'scripts', 'tsconfig.json', 'config/tsconfig.build.json'])
     cpSync(path.join(ROOT, name), path.join(home, name), { recursive: true });
   for (const name of ['typescript', '@types', 'undici-types'])
     symlinkSync(path.join(ROOT, 'node_modules', name), path.join(home, 'node_modules', name));

@@ -24,10 +24,16 @@ const home = mkdtempSync(join(tmpdir(), 'weir-young-'));
 const START = join(home, 'scripts', 'start.mjs');
 
 beforeAll(() => {
-  for (const folder of ['dist', 'src', 'node_modules']) mkdirSync(join(home, folder));
+  for (const folder of ['dist', 'src', 'config', 'node_modules']) mkdirSync(join(home, folder));
   cpSync(resolve(DEPLOY, 'bin'), join(home, 'deploy', 'bin'), { recursive: true });
   cpSync(resolve(DEPLOY, '..', 'scripts'), join(home, 'scripts'), { recursive: true });
-  for (const file of ['package.json', 'package-lock.json', 'node_modules/.package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
+  for (const file of [
+    'package.json',
+    'package-lock.json',
+    'node_modules/.package-lock.json',
+    'tsconfig.json',
+    'config/tsconfig.build.json',
+  ])
     writeFileSync(join(home, file), '{"packages":{}}');
   writeFileSync(join(home, 'dist', 'main.js'), MAIN);
   writeFileSync(join(home, 'dist', '.built'), '');

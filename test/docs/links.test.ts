@@ -12,7 +12,7 @@ function filesIn(folder: string): string[] {
 
 const PAGES = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
-  ...['docs', 'deploy', 'lua'].flatMap(filesIn).filter((name) => name.endsWith('.md')),
+  ...['.github', 'docs', 'deploy', 'lua'].flatMap(filesIn).filter((name) => name.endsWith('.md')),
 ];
 
 /** As GitHub makes them of headings. */

@@ -35,6 +35,7 @@ import { testTitles } from '../support/docs/test-titles';
  */
 const READ: readonly { readonly path: string; readonly kinds: readonly string[] }[] = [
   ...readdirSync('.').flatMap((file) => (file.endsWith('.md') ? [{ path: file, kinds: ['.md'] }] : [])),
+  { path: '.github', kinds: ['.md'] },
   { path: 'docs', kinds: ['.md'] },
   { path: 'deploy', kinds: ['.md'] },
   { path: 'lua', kinds: ['.md', '.lua'] },

@@ -8,7 +8,7 @@ import { sourceFiles } from '../support/docs/source-files';
 import { testHeads } from '../support/docs/test-heads';
 import { runCommand } from '../support/processes/command';
 
-const PAGE = 'docs/requirements.md';
+const PAGE = 'docs/generated/requirements.md';
 const SCRIPT = 'scripts/generate/requirements.mjs';
 
 const WORDS_MAX = 30;
@@ -20,19 +20,19 @@ let folder: string;
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'weir-requirements-'));
-  for (const name of ['docs', 'results', 'test/unit/rule']) mkdirSync(path.join(folder, name), { recursive: true });
+  for (const name of ['docs/generated', 'results', 'test/unit/rule']) mkdirSync(path.join(folder, name), { recursive: true });
 });
 
 afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe('The promises of docs/requirements.md', () => {
+describe('The promises of docs/generated/requirements.md', () => {
   const heads = testHeads().map(({ file, lines }) => ({ file, promise: lines.join(' ') }));
 
   test('each test file has one row, and each row a test file', () => {
     const files = sourceFiles({ folder: 'test' }).flatMap(({ name }) => (name.endsWith('.test.ts') ? [`test/${name}`] : []));
-    const rows = tableRows(PAGE).map(([, link = '']) => /\(\.\.\/([^)]*)\)/.exec(link)?.[1]);
+    const rows = tableRows(PAGE).map(([, link = '']) => /\(\.\.\/\.\.\/([^)]*)\)/.exec(link)?.[1]);
     expect(files.length).toBeGreaterThan(400);
     expect(rows.toSorted()).toEqual(files.toSorted());
   });
@@ -74,7 +74,7 @@ function writeRoot(): void {
     `/**\n * A sum is\n * exact.\n *\n * The second paragraph is not a promise.\n */\ntest('adds', add);\n`,
   );
   writeFileSync(path.join(folder, OTHER), '/** A product `a | b` is exact. */\n');
-  writeFileSync(path.join(folder, PAGE), `Last run: then.\n| A product. | [b](../${OTHER}) | 9; 3 ms |\n`);
+  writeFileSync(path.join(folder, PAGE), `Last run: then.\n| A product. | [b](../../${OTHER}) | 9; 3 ms |\n`);
 }
 
 function pageNow(): string {
@@ -83,7 +83,7 @@ function pageNow(): string {
 
 function rowOf(name: 'a' | 'b', lastRun: string): string {
   const promise = name === 'a' ? 'A sum is exact.' : 'A product `a \\| b` is exact.';
-  return `| ${promise} | [unit/rule/${name}](../test/unit/rule/${name}.test.ts) | ${lastRun} |`;
+  return `| ${promise} | [unit/rule/${name}](../../test/unit/rule/${name}.test.ts) | ${lastRun} |`;
 }
 
 describe(`node ${SCRIPT}`, () => {
@@ -227,7 +227,7 @@ describe('the last line of a run of all stages', () => {
     const before = pageNow();
     expect(await check([{ ...PASSED, tests: TESTS.slice(1) }], 'long')).toEqual({
       printed: [`${FILE}: no stage of scripts/test/stages.mjs ran it.`],
-      line: 'requirements    0.0 s   0 passed, 1 failed   (1 wrong for docs/requirements.md: see above)',
+      line: 'requirements    0.0 s   0 passed, 1 failed   (1 wrong for docs/generated/requirements.md: see above)',
     });
     expect(pageNow()).toBe(before);
   });

@@ -2,7 +2,7 @@
 
 import { runCommand } from '../support/processes/command';
 
-const FILE = 'docs/stable-names.json';
+const FILE = 'docs/generated/stable-names.json';
 
 interface Deprecation {
   readonly kind: string;

@@ -1,7 +1,7 @@
 /**
- * Under every fault of docs/faults.md each call is answered in time, no hit is lost or charged twice, and Redis decides again.
+ * Under every fault of docs/generated/faults.md each call is answered in time, no hit is lost or charged twice, and Redis decides again.
  *
- * The long form writes docs/faults.md.
+ * The long form writes docs/generated/faults.md.
  */
 
 import { isLong } from '../support/random/form';

@@ -11,7 +11,7 @@ const FORMS = path.join('.github', 'ISSUE_TEMPLATE');
 const read = (name: string) => readFileSync(path.join(ROOT, name), 'utf8');
 
 describe('node scripts/release/people.mjs', () => {
-  const TABLE = '|---|---|---|---|\n';
+  const TABLE = '| name | handle | contact | looks after |\n|---|---|---|---|\n';
   const ANN = '| Ann Example | @ann-example | ann@org.example | everything |\n';
   let folder: string;
 
@@ -19,7 +19,7 @@ describe('node scripts/release/people.mjs', () => {
     folder = mkdtempSync(path.join(tmpdir(), 'weir-people-'));
     mkdirSync(path.join(folder, '.github'));
     mkdirSync(path.join(folder, 'scripts'));
-    for (const name of ['MAINTAINERS.md', 'scripts/process', 'scripts/release'])
+    for (const name of ['CONTRIBUTING.md', 'scripts/process', 'scripts/release'])
       cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
   });
 
@@ -28,8 +28,8 @@ describe('node scripts/release/people.mjs', () => {
   });
 
   function writeRows(rows: string): void {
-    const [head = ''] = read('MAINTAINERS.md').split(TABLE);
-    writeFileSync(path.join(folder, 'MAINTAINERS.md'), `${head}${TABLE}${rows}\nMore.\n`);
+    const [head = ''] = read('CONTRIBUTING.md').split(TABLE);
+    writeFileSync(path.join(folder, 'CONTRIBUTING.md'), `${head}${TABLE}${rows}\nMore.\n`);
   }
 
   function people(...args: string[]) {
@@ -37,10 +37,10 @@ describe('node scripts/release/people.mjs', () => {
   }
 
   test.each([
-    ['', 'MAINTAINERS.md names nobody; write a row for each maintainer.\n'],
-    ['| Ann | ann | ann@org.example | all |\n', 'The handle of Ann in MAINTAINERS.md is ann; write it like @name or @org/team.\n'],
-    ['| Ann | @ann | | all |\n', 'The contact of Ann in MAINTAINERS.md is empty; write an address or a URL.\n'],
-    ['| Ann | @ann | ann@org.example | |\n', 'A row of MAINTAINERS.md has an empty cell; fill it in.\n'],
+    ['', 'CONTRIBUTING.md names nobody; write a row for each maintainer.\n'],
+    ['| Ann | ann | ann@org.example | all |\n', 'The handle of Ann in CONTRIBUTING.md is ann; write it like @name or @org/team.\n'],
+    ['| Ann | @ann | | all |\n', 'The contact of Ann in CONTRIBUTING.md is empty; write an address or a URL.\n'],
+    ['| Ann | @ann | ann@org.example | |\n', 'A row of CONTRIBUTING.md has an empty cell; fill it in.\n'],
     [ANN, '.github/CODEOWNERS does not name the maintainers; run node scripts/release/people.mjs --write.\n'],
   ])('refuses the rows "%s"', async (rows, stderr) => {
     writeRows(rows);
@@ -63,7 +63,7 @@ describe('node scripts/release/people.mjs', () => {
   });
 
   test('names the present maintainers in CODEOWNERS, if there are any', async () => {
-    const rows = read('MAINTAINERS.md').split(TABLE)[1] ?? '';
+    const rows = read('CONTRIBUTING.md').split(TABLE)[1] ?? '';
     expect(existsSync(path.join(ROOT, '.github', 'CODEOWNERS'))).toBe(rows.startsWith('|'));
     expect((await runCommand(process.execPath, [path.join(ROOT, 'scripts', 'release', 'people.mjs')])).exitCode).toBe(
       rows.startsWith('|') ? 0 : 1,
@@ -103,13 +103,13 @@ describe('the forms of issues', () => {
       read(path.join(FORMS, 'config.yml')),
     ]) {
       for (const [, command = ''] of text.matchAll(/`weir ([a-z]+)/g)) expect(main).toMatch(new RegExp(`\\b${command}(?:: \\{|')`));
-      for (const [file] of text.matchAll(/(?:docs\/)?[\w-]+\.(?:md|json)/g))
+      for (const [file] of text.matchAll(/(?:[\w.-]+\/)*[\w-]+\.(?:md|json)/g))
         expect({ file, exists: existsSync(path.join(ROOT, file)) }).toEqual({ file, exists: true });
     }
   });
 
   test('the roadmap names the form for features by its name', () => {
-    expect(read('ROADMAP.md')).toContain(`the form *${(parse(read(path.join(FORMS, 'feature.yml'))) as Form).name}*`);
+    expect(read('CONTRIBUTING.md')).toContain(`the form *${(parse(read(path.join(FORMS, 'feature.yml'))) as Form).name}*`);
   });
 });
 

@@ -27,8 +27,8 @@ beforeAll(async () => {
   for (const field of ['version', 'appVersion'])
     copy.change('deploy/helm/weir/Chart.yaml', `\n${field}: ${version}`, `\n${field}: ${early}`);
   copy.change('CHANGELOG.md', `## [${version}] - `, `## [${early}] - 2030-01-01\n\n- ${'Try it. '.repeat(20)}\n\n## [${version}] - `);
-  const table = /^# Maintainers[\s\S]*?\n\|---\|---\|---\|---\|\n/.exec(copy.read('MAINTAINERS.md'))![0];
-  copy.change('MAINTAINERS.md', table, `${table}| Ann Example | @ann-example | ann@org.example | everything |\n`);
+  const table = /^\| name \| handle \| contact \| looks after \|\n\|---\|---\|---\|---\|\n/m.exec(copy.read('CONTRIBUTING.md'))![0];
+  copy.change('CONTRIBUTING.md', table, `${table}| Ann Example | @ann-example | ann@org.example | everything |\n`);
   expect(await copy.run('scripts/release/people.mjs', '--write')).toMatchObject({ exitCode: 0, stderr: '' });
 }, CHECKS_MS);
 

@@ -68,7 +68,7 @@ test('the labels of the image name the repository and the homepage', () => {
 test('the documents have commands with the names, and none with a placeholder', () => {
   expect(copy.read('README.md')).toContain(`git clone ${HOME.repository} weir && cd weir && npm start`);
   expect(copy.read('docs/index.md')).toContain(`\ndocker run -p 8080:8080 -p 8081:8081 ${HOME.image}\n`);
-  expect(copy.read('SECURITY.md')).toContain(`write to <${HOME.security}>`);
+  expect(copy.read('.github/SECURITY.md')).toContain(`write to <${HOME.security}>`);
   expect(copy.read('docs/libraries.md')).toContain(`\nnpm install ${npmScope}/client\n`);
   expect(copy.read('docs/kubernetes.md')).toContain(`helm install weir oci://${HOME.charts}/weir --version`);
   const verify = copy.read('deploy/README.md').split('### Verify a release')[1]!.split('\n## ')[0]!;
@@ -85,14 +85,14 @@ test('a tag is refused until the home is chosen, while a file disagrees with it,
     exitCode: 1,
     stderr: `repository in scripts/release/home.json is ${HOME.repository}, but https://forge.example/fork/weir builds the release; set that.\n`,
   });
-  copy.change('SECURITY.md', HOME.security, 'nobody@org.example');
+  copy.change('.github/SECURITY.md', HOME.security, 'nobody@org.example');
   expect(await check()).toMatchObject({
     exitCode: 1,
-    stderr: 'SECURITY.md does not say what scripts/release/home.json says; run node scripts/release/set-home.mjs.\n',
+    stderr: '.github/SECURITY.md does not say what scripts/release/home.json says; run node scripts/release/set-home.mjs.\n',
   });
   expect(await settle(copy, { image: '' })).toMatchObject({
     exitCode: 0,
-    stdout: 'Wrote SECURITY.md\nWrote deploy/README.md\nWrote docs/index.md\nWrote docs/kubernetes.md\n',
+    stdout: 'Wrote .github/SECURITY.md\nWrote deploy/README.md\nWrote docs/index.md\nWrote docs/kubernetes.md\n',
   });
   expect(await check()).toMatchObject({
     exitCode: 1,

@@ -12,7 +12,7 @@ import { freePort } from '../support/servers/ports';
 const ROOT = path.resolve(__dirname, '..', '..');
 /** What a checkout has, without tests, pages and benchmarks. */
 const CHECKOUT = [
-  ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'config/tsconfig.build.json'],
   ...['deploy', 'lua', 'proto', 'scripts', 'src'],
 ];
 const READY_MS = 240_000;

@@ -17,7 +17,7 @@ Every field of a configuration file, generated from \`src/configuration/compile/
 
 ## In an editor
 
-[weir.schema.json](weir.schema.json) is the same table as a JSON Schema (draft 2020-12); \`weir schema\` prints it. Editors with the YAML language server check and complete a file that begins with:
+[weir.schema.json](generated/weir.schema.json) is the same table as a JSON Schema (draft 2020-12); \`weir schema\` prints it. Editors with the YAML language server check and complete a file that begins with:
 
     # yaml-language-server: $schema=weir.schema.json
 

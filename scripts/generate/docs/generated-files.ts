@@ -22,9 +22,9 @@ export function generatedFiles(): Readonly<Record<string, string>> {
     'docs/settings.md': renderSettingsDoc(),
     'docs/metrics.md': renderMetricsDoc(),
     'docs/configuration.md': renderConfigurationDoc(),
-    'docs/weir.schema.json': renderJsonSchema(),
-    'docs/weir-test.schema.json': renderTestSchema(),
-    'docs/openapi.json': renderHttpOpenApi(VERSION),
+    'docs/generated/weir.schema.json': renderJsonSchema(),
+    'docs/generated/weir-test.schema.json': renderTestSchema(),
+    'docs/generated/openapi.json': renderHttpOpenApi(VERSION),
     'src/administration/admin-client/operations.ts': renderOperations(ADMIN_ROUTES),
   };
 }

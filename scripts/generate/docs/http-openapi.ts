@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of the HTTP port: docs/openapi.json. */
+/** The OpenAPI 3.1 document of the HTTP port: docs/generated/openapi.json. */
 
 import { SCHEMAS, type Json } from './http-schemas';
 

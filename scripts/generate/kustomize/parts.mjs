@@ -29,7 +29,7 @@ export const COMPONENTS = [
   {
     name: 'network-policy',
     about:
-      'Who reaches which port, and what Weir reaches. The labels of your namespaces are yours: put them in. What each port can do: SECURITY.md.',
+      'Who reaches which port, and what Weir reaches. The labels of your namespaces are yours: put them in. What each port can do: .github/SECURITY.md.',
     values: {
       networkPolicy: {
         enabled: true,

@@ -1,24 +1,24 @@
-/** docs/requirements.md: a row for each test file with the promise at its head and what its last run showed. */
+/** docs/generated/requirements.md: a row for each test file with the promise at its head and what its last run showed. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { sectionsOf } from './sections.mjs';
 
 /** Below the root of the repository. */
-export const PAGE = 'docs/requirements.md';
+export const PAGE = 'docs/generated/requirements.md';
 
 const INTRODUCTION = `# Promises and their tests
 
 Each row is the promise at the head of a test file, the file, and what its last run showed: the number of tests that ran, and the first figures that they recorded (\`+2\`: two more).
 The titles in the file are the finer promises. A file that has not run since it was added has a dash.
 
-\`node scripts/generate/requirements.mjs\` writes this page from the test files and keeps the last column. \`npm run test:long\` also fills in the last column.
-\`npm test\` fails if a test file did not run, except those that only the long form runs.
+\`node scripts/generate/requirements.mjs\` writes this page from the test files and keeps the last column. \`npm run test:long\` fills it in.
+\`npm run test:all\` fails if a test file did not run, except those of the long form.
 `;
 
 const TABLE = '| promise | test | tests in the last run |\n|---|---|---|';
 
-/** `| promise | [name](../test/name.test.ts) | last run |`. */
-const ROW = /^\| .* \| \[[^\]]*\]\(\.\.\/(test\/[^)]+)\) \| (.*) \|$/;
+/** `| promise | [name](../../test/name.test.ts) | last run |`. */
+const ROW = /^\| .* \| \[[^\]]*\]\((?:\.\.\/)+(test\/[^)]+)\) \| (.*) \|$/;
 
 const RUN = /^Last run: .*$/m;
 

@@ -1,4 +1,4 @@
-/** The sections of docs/requirements.md, and the folders of tests that each of them lists. */
+/** The sections of docs/generated/requirements.md, and the folders of tests that each of them lists. */
 
 /** The folder with the longest name decides. */
 /** @type {Readonly<Record<string, readonly string[]>>} */

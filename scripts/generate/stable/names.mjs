@@ -17,12 +17,12 @@ export function stableNames(root) {
   const read = (name) => readFileSync(join(root, name), 'utf8');
   const kinds = {
     setting: cellsOf(read('docs/settings.md').split('\n## Settings of envoyproxy')[0] ?? '', /`([A-Z][A-Z\d_]+)`/g),
-    'YAML field': yamlFields(read('docs/weir.schema.json')),
+    'YAML field': yamlFields(read('docs/generated/weir.schema.json')),
     metric: metrics(read('docs/metrics.md')),
     'log code': cellsOf(read('docs/logs.md'), /^`([a-z_]+)`$/g),
     'route of the admin API': cellsOf(read('docs/admin-api.md'), /^`((?:GET|PUT|POST|DELETE) [^`]+)`$/g),
     'field of the admin API': operations(read('src/administration/admin-client/operations.ts')),
-    'route or field of the HTTP port': httpNames(read('docs/openapi.json')),
+    'route or field of the HTTP port': httpNames(read('docs/generated/openapi.json')),
     'message of weir.v1': messagesOf(read('proto/weir/v1/reservation.proto')),
     'command, flag or exit code': commands(read('docs/cli.md')),
     'export of a package': exportsOf(read),

@@ -33,7 +33,7 @@ function namesOf(names) {
  */
 function rowFaults({ kind, name, since, until }, { listed, changelog }) {
   const faults = [];
-  if (listed[kind]?.includes(name) !== true) faults.push(`The ${kind} ${name} is deprecated, and not in docs/stable-names.json.`);
+  if (listed[kind]?.includes(name) !== true) faults.push(`The ${kind} ${name} is deprecated, and not in docs/generated/stable-names.json.`);
   const soonest = soonestEnd(since);
   if (compare(until, soonest) < 0) faults.push(`The ${kind} ${name}, deprecated in ${since}, has to work until ${soonest}.`);
   const section = changelog.split(/^(?=## )/m).find((text) => text.startsWith(`## [${since}]`)) ?? '';

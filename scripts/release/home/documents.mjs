@@ -25,7 +25,7 @@ export const DOCUMENTS = {
       image === '' ? ['In a checkout:', '', CONSOLE, 'npm start', END] : [CONSOLE, `docker run -p 8080:8080 -p 8081:8081 ${image}`, END],
       '<!--',
     ),
-  'SECURITY.md': (text, { security }) =>
+  '.github/SECURITY.md': (text, { security }) =>
     inBlock(text, [`Report it in private, never as an issue: ${reportOf(security)}. ${REPORT}`], '<!--'),
   'docs/libraries.md': (text, home) => inBlock(text, home.npmRegistry === '' ? packed(home) : installed(home), '<!--'),
   'docs/kubernetes.md': (text, { charts, image }) =>

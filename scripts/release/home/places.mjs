@@ -36,7 +36,7 @@ const SCOPED = [
   'bench/library.ts',
   'docs/internals/process.md',
   'docs/libraries.md',
-  'docs/requirements.md',
+  'docs/generated/requirements.md',
   'scripts/build/library-packages.mjs',
   'src/program/library/client/create-client.ts',
   'src/program/library/in-process/create-limiter.ts',

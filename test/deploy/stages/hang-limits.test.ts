@@ -1,4 +1,4 @@
-/** No test or hook has a limit that is shorter than that of jest.config.cjs. */
+/** No test or hook has a limit that is shorter than that of config/jest-preset.cjs. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -90,7 +90,7 @@ let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'weir-lint-'));
-  for (const name of ['.oxlintrc.jsonc', 'tsconfig.json', 'scripts/lint'])
+  for (const name of ['config/oxlint.jsonc', 'tsconfig.json', 'scripts/lint'])
     cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
 });
@@ -108,7 +108,9 @@ async function lint(
     writeFileSync(path.join(folder, file), content);
   }
   const oxlint = path.join(ROOT, 'node_modules/oxlint/bin/oxlint');
-  const { exitCode, stdout } = await runCommand(process.execPath, [oxlint, '--format=json', 'src'], { cwd: folder });
+  const { exitCode, stdout } = await runCommand(process.execPath, [oxlint, '--config=config/oxlint.jsonc', '--format=json', 'src'], {
+    cwd: folder,
+  });
   const { diagnostics } = JSON.parse(stdout) as Report;
   const found = (file: string) => diagnostics.filter(({ filename }) => filename === file).map(({ code, message }) => code ?? message);
   return { exitCode, found: Object.fromEntries(Object.keys(files).map((file) => [file, [...new Set(found(file))]])) };

@@ -58,22 +58,27 @@ test('the page has exactly the rows of a full run', () => {
   expect(lines.length).toBe(measured.length);
 });
 
-test.each(['docs/benchmarks.md', 'docs/comparison.md', 'docs/index.md'])('the figures of %s are those of the results', async (page) => {
-  const { stdout, stderr } = await runCommand(process.execPath, [
-    '--input-type=module',
-    '-e',
-    `import { existsSync, readFileSync } from 'node:fs';
+test.each(['docs/generated/benchmarks.md', 'docs/comparison.md', 'docs/index.md'])(
+  'the figures of %s are those of the results',
+  async (page) => {
+    const { stdout, stderr } = await runCommand(process.execPath, [
+      '--input-type=module',
+      '-e',
+      `import { readFileSync } from 'node:fs';
     import { withFigures } from './scripts/generate/benchmarks.mjs';
     const [page, results] = ['${page}', 'bench/results.md'].map((file) => readFileSync(file, 'utf8'));
     process.stdout.write(withFigures('${page}', { page, results }));`,
-  ]);
-  expect(stderr).toBe('');
-  if (stdout !== readFileSync(page, 'utf8')) throw new Error(`${page} is out of date; run node scripts/generate/benchmarks.mjs`);
-});
+    ]);
+    expect(stderr).toBe('');
+    if (stdout !== readFileSync(page, 'utf8')) throw new Error(`${page} is out of date; run node scripts/generate/benchmarks.mjs`);
+  },
+);
 
 test('the three figures of the front page are on the page of the benchmarks', () => {
   const figures = tableRows('docs/index.md').map(([, ...cells]) => cells);
-  const cost = tableRows('docs/benchmarks.md').filter(([, request, streams]) => request === '100,000 keys' && streams === '4 x 64');
+  const cost = tableRows('docs/generated/benchmarks.md').filter(
+    ([, request, streams]) => request === '100,000 keys' && streams === '4 x 64',
+  );
   const rowOf = (server: string) => cost.find(([name]) => name === server)!;
   expect(figures).toHaveLength(3);
   for (const [weir, reference] of figures) {

@@ -114,6 +114,6 @@ describe('what the pages say in words', () => {
   });
 
   test('the page says that no release is published while the roadmap waits for it', () => {
-    expect(page.includes('no published release yet')).toBe(readFileSync('ROADMAP.md', 'utf8').includes('The first published release'));
+    expect(page.includes('no published release yet')).toBe(readFileSync('CONTRIBUTING.md', 'utf8').includes('The first published release'));
   });
 });

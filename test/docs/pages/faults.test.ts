@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { FAULTS } from '../../faults/scenes/all-faults';
 import { tableRows } from '../../support/docs/markdown';
 
-const PAGE = 'docs/faults.md';
+const PAGE = 'docs/generated/faults.md';
 const NAMES = FAULTS.map(({ name }) => name);
 
 test('every fault has a unique name', () => {

@@ -11,9 +11,12 @@ function wordsOf(text: string): number {
   return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
 }
 
+/** A table of names and versions, which is looked up and not read. */
+const LICENSES = 'generated/licenses.md';
+
 /** README.md and the Markdown files below docs/. */
 function pages(): readonly string[] {
-  const below = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+  const below = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md') && name !== LICENSES);
   return ['README.md', ...below.map((name) => path.join('docs', name))];
 }
 

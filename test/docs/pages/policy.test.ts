@@ -5,7 +5,7 @@ import { tableRows } from '../../support/docs/markdown';
 
 const PAGE = 'docs/policy.md';
 const page = readFileSync(PAGE, 'utf8');
-const roadmap = readFileSync('ROADMAP.md', 'utf8');
+const [, roadmap = ''] = readFileSync('CONTRIBUTING.md', 'utf8').split('\n### Roadmap\n');
 const versions = readFileSync('docs/versions.md', 'utf8');
 
 test('the Nodes are the oldest that packages accept and the one of the image', () => {
@@ -24,7 +24,7 @@ test('each promise names tests that exist', () => {
 });
 
 test('the page says that no name is deprecated exactly while the list has none', () => {
-  const { deprecated } = JSON.parse(readFileSync('docs/stable-names.json', 'utf8')) as { deprecated: readonly unknown[] };
+  const { deprecated } = JSON.parse(readFileSync('docs/generated/stable-names.json', 'utf8')) as { deprecated: readonly unknown[] };
   expect(page.includes('No name is deprecated now.')).toBe(deprecated.length === 0);
 });
 

@@ -41,10 +41,10 @@ function mistakesOfAll(
 }
 
 describe('The table of fields', () => {
-  test('docs/configuration.md and docs/weir.schema.json are what it makes', () => {
+  test('docs/configuration.md and docs/generated/weir.schema.json are what it makes', () => {
     for (const [file, text] of [
       ['docs/configuration.md', renderConfigurationDoc()],
-      ['docs/weir.schema.json', renderJsonSchema()],
+      ['docs/generated/weir.schema.json', renderJsonSchema()],
     ] as const) {
       if (readFileSync(file, 'utf8') !== text) throw new Error(`${file} is out of date; run ${REGENERATE}`);
     }

@@ -1,4 +1,4 @@
-/** What may be admitted in a run with a fault, and what was: the bounds that docs/faults.md states, in numbers. */
+/** What may be admitted in a run with a fault, and what was: the bounds that docs/generated/faults.md states, in numbers. */
 
 import type { Fault } from './fault';
 import { hotLimit, type Answer, type Asked, type LoadPlan } from './load';

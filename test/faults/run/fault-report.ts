@@ -1,4 +1,4 @@
-/** The table of docs/faults.md, those of test/faults/results.md, and the line that a run prints of each fault. */
+/** The table of docs/generated/faults.md, those of test/faults/results.md, and the line that a run prints of each fault. */
 
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { hotLimit } from './load';
 import type { FaultResult } from './run-fault';
 import type { Admitted } from './bounds';
 
-const FAULTS_PAGE = path.join(__dirname, '..', '..', '..', 'docs', 'faults.md');
+const FAULTS_PAGE = path.join(__dirname, '..', '..', '..', 'docs', 'generated', 'faults.md');
 const RESULTS = path.join(__dirname, '..', 'results.md');
 
 export interface FaultsReport {

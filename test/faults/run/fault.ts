@@ -4,7 +4,7 @@ import { isLong } from '../../support/random/form';
 import type { WeirProcess } from '../../support/processes/weir-process';
 
 export interface Fault {
-  /** Its row in docs/faults.md. */
+  /** Its row in docs/generated/faults.md. */
   readonly name: string;
   /** What is done, for a reader; times are those of the long form. */
   readonly done: string;

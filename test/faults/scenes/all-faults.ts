@@ -1,4 +1,4 @@
-/** Every fault, in the order of docs/faults.md, and those that a run tries. */
+/** Every fault, in the order of docs/generated/faults.md, and those that a run tries. */
 
 import { CLOCK_FAULTS } from './clock-faults';
 import { CLUSTER_FAULTS } from './cluster-faults';

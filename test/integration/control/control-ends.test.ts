@@ -19,7 +19,7 @@ import { storeOptions } from '../../support/redis/redis-store';
 const RECORDS = 60_000;
 const FILLERS = 16;
 
-/** Ten times what docs/requirements.md promises on a machine with nothing else to do. */
+/** Ten times what docs/generated/requirements.md promises on a machine with nothing else to do. */
 const ENDED_WITHIN_MS = 2_000;
 
 /** Decisions per second: each caller asks once in an interval. */

@@ -11,7 +11,7 @@ import { startWeir, type WeirProcess } from '../../support/processes/weir-proces
 import { slowness } from '../../support/clock/slowness';
 import { hangLimitMs } from '../../support/clock/hang-limit';
 
-/** The promise of docs/requirements.md. */
+/** The promise of docs/generated/requirements.md. */
 const TURN_MS_MAX = 10;
 
 const RULES = 10_000;

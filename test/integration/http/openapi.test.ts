@@ -1,4 +1,4 @@
-/** Every answer of the HTTP port fits docs/openapi.json, and every documented status occurs. */
+/** Every answer of the HTTP port fits docs/generated/openapi.json, and every documented status occurs. */
 
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
@@ -90,9 +90,9 @@ async function ask(expected: Expected, path: string, request: HttpRequest = {}):
   return response;
 }
 
-test('docs/openapi.json is what the code generates', () => {
-  if (readFileSync('docs/openapi.json', 'utf8') !== renderHttpOpenApi(VERSION))
-    throw new Error('docs/openapi.json is out of date; run node scripts/generate/docs.mjs');
+test('docs/generated/openapi.json is what the code generates', () => {
+  if (readFileSync('docs/generated/openapi.json', 'utf8') !== renderHttpOpenApi(VERSION))
+    throw new Error('docs/generated/openapi.json is out of date; run node scripts/generate/docs.mjs');
 });
 
 describe('answers of a process fit the document', () => {

@@ -9,12 +9,15 @@ const ROOT = path.resolve(__dirname, '..', '..', '..');
 const BUILD_MS = 300_000;
 
 /** All that a build reads. */
-const SOURCES = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'tsconfig.build.json', 'LICENSE', 'README.md'].concat([
-  'scripts',
-  'src',
-  'lua',
-  'proto',
-]);
+const SOURCES = [
+  'package.json',
+  'package-lock.json',
+  '.npmrc',
+  'tsconfig.json',
+  'config/tsconfig.build.json',
+  'LICENSE',
+  'README.md',
+].concat(['scripts', 'src', 'lua', 'proto']);
 
 let folder: string;
 

@@ -50,7 +50,7 @@ const LATE_GROWTH_BYTES_MAX = 32 * MIB;
 const LOOK_MS = 500;
 const LOOKS_MAX = 40;
 
-/** As SECURITY.md says. */
+/** As .github/SECURITY.md says. */
 const RSS_BYTES_MAX = 512 * MIB;
 const METRICS_BYTES_MAX = 4 * MIB;
 const REDIS_KEY_BYTES_MAX = 1_024;

@@ -16,7 +16,7 @@ const LEG = leg('1{d}fw|a', { limit: LIMIT });
 /** The longest record of most legs that are allowed. */
 const LARGE = Array.from({ length: 28 }, (_, i) => leg(`1{d}fw|${'"'.repeat(180)}${i}`, { limit: LIMIT }));
 
-/** Bytes that an id may leave for a day, as SECURITY.md says. */
+/** Bytes that an id may leave for a day, as .github/SECURITY.md says. */
 const FEW_HUNDRED = 300;
 
 const redis = redisOfFile();

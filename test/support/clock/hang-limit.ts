@@ -3,7 +3,7 @@
 /** A quiet machine needs a tenth of any limit. */
 const TIMES = 10;
 
-/** Longer limits would hide what hangs behind the limit of the test itself (jest.config.cjs). */
+/** Longer limits would hide what hangs behind the limit of the test itself (config/jest-preset.cjs). */
 const MAX_MS = 720_000;
 
 /** The limit of something that takes at most `quietMs` on a quiet machine. */

@@ -1,4 +1,4 @@
-/** The promises at the heads of the test files, which docs/requirements.md lists. */
+/** The promises at the heads of the test files, which docs/generated/requirements.md lists. */
 
 import path from 'node:path';
 import type { Passage } from './prose';

@@ -1,11 +1,11 @@
 /**
- * jest runs this before each test file: the limit that a test or a hook names is never shorter than that of jest.config.cjs. Such a limit
+ * jest runs this before each test file: the limit that a test or a hook names is never shorter than that of config/jest-preset.cjs. Such a limit
  * ends what hangs, and a busy machine is no hang.
  */
 
 'use strict';
 
-const { testTimeout } = require('../../../jest.config.cjs');
+const { testTimeout } = require('../../../config/jest-preset.cjs');
 
 /** @typedef {(...args: unknown[]) => unknown} Define */
 

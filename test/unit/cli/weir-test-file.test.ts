@@ -216,8 +216,8 @@ test.each(UNSEEN.map(([text, problem]) => ({ text, problem })))(
   },
 );
 
-test('docs/weir-test.schema.json is the schema, and the examples of the page are valid', () => {
-  expect(readFileSync('docs/weir-test.schema.json', 'utf8')).toBe(renderTestSchema());
+test('docs/generated/weir-test.schema.json is the schema, and the examples of the page are valid', () => {
+  expect(readFileSync('docs/generated/weir-test.schema.json', 'utf8')).toBe(renderTestSchema());
   const examples = fencedBlocks('docs/configuration-tests.md', 'yaml').filter((text) => text.startsWith('configuration:'));
   expect(examples.length).toBeGreaterThan(0);
   for (const text of examples) expect({ problems: problemsOf(text), valid: validate(parse(text)) }).toEqual({ problems: [], valid: true });

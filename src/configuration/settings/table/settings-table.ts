@@ -102,7 +102,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'true',
     meaning:
-      'Serve `/json`. Any client that reaches it can take hits from every bucket, without credentials ([SECURITY.md](../SECURITY.md)).',
+      'Serve `/json`. Any client that reaches it can take hits from every bucket, without credentials ([SECURITY.md](../.github/SECURITY.md)).',
   }),
   jsonRefundsEnabled: row({
     ...listening,

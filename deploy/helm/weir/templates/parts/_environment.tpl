@@ -273,7 +273,7 @@ envFrom:
   value: "8081"
 - name: DEBUG_PORT
   value: "6070"
-# Envoy asks over gRPC; on port 8080 any pod of the cluster could take and refund hits without credentials (SECURITY.md).
+# Envoy asks over gRPC; on port 8080 any pod of the cluster could take and refund hits without credentials (.github/SECURITY.md).
 - name: JSON_ENABLED
   value: {{ .Values.http.json | quote }}
 - name: JSON_REFUNDS_ENABLED
