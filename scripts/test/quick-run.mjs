@@ -37,7 +37,8 @@ const COSTLY_UNITS = [
   ...['transport/http2/floods', 'transport/http2/fuzz'].map((name) => `unit/${name}`),
 ];
 
-const COSTLY_SCRIPTS = ['parity/counter-error', 'parity/hostile-clock', 'parity/reservations', 'parity/reserve'];
+/** The last one runs a Valkey beside Redis. */
+const COSTLY_SCRIPTS = ['parity/counter-error', 'parity/hostile-clock', 'parity/reservations', 'parity/reserve', 'lua/write-together'];
 
 /**
  * By the name of a stage; the others do not run.
