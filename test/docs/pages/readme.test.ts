@@ -1,7 +1,7 @@
 /** The commands of the README print its output. */
 
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { compileConfig } from '../../../src/configuration/compile/compile';
@@ -31,6 +31,13 @@ function shownLine(start: string): string {
   if (line === undefined) throw new Error(`the README shows no line that begins with ${start}`);
   return line.trim();
 }
+
+test('each npm command of the README is a script of package.json, whose program exists', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const named = Array.from(README.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g), ([, script, short]) => script ?? short!);
+  expect(named[0]).toBe('start');
+  for (const name of named) expect({ name, exists: existsSync(scripts[name]?.split(' ')[2] ?? '') }).toEqual({ name, exists: true });
+});
 
 test('npm start prints the output in the README', async () => {
   // The last of its lines comes once all ports are open, one of which said that it is there.
