@@ -51,7 +51,6 @@ test('the plan counts no module of Go where no Go is', async () => {
   const env = { PATH: folders.join(path.delimiter) };
   const { stdout, stderr } = await runCommand(process.execPath, ['--input-type=module', '-e', PLAN_OF_ALL], { env });
   expect(stderr).toBe('');
-  expect(stdout).toMatch(/^\d+ tools are missing/);
   expect(stdout).not.toMatch(/\bgo\b/i);
 });
 
