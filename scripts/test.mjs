@@ -1,5 +1,5 @@
 /**
- * `npm test`: installs what is missing, and runs what finds most in three minutes (quick-run.mjs). `npm run test:all` (`--all`) runs all stages,
+ * `npm test`: installs what is missing, and runs what finds most for its time (quick-run.mjs). `npm run test:all` (`--all`) runs all stages,
  * `npm run test:long` (`--long`) with all cases of each test, `npm test -- STAGE… [--long]` the named stages.
  */
 import { spawnSync } from 'node:child_process';
