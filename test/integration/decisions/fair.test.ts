@@ -84,8 +84,7 @@ test(
     const others = flood.counts.admitted + nameless.counts.admitted - begun.all;
     end.abort();
     await Promise.all([flood.done, nameless.done, small.done]);
-    // It floods: on a busy machine, by less.
-    expect(flood.counts.asked).toBeGreaterThan(2 * flood.counts.admitted);
+    expect(flood.counts.asked).toBeGreaterThan(5 * flood.counts.admitted);
     // Some of its requests meet a full window where a busy machine lets the flood ebb for a window. Without shares it would be one of the flood.
     expect(asked).toBeGreaterThan(SMALL);
     expect(admitted / asked).toBeGreaterThan(0.5);
